@@ -36,12 +36,9 @@ FOUNDATIONDB_FAULTS = (
     *(fault for fault in FAULTS if fault.name not in ELSEWHERE),
     Fault("zone in maintenance", foundationdb_faults.maintenance, (600, 3600), 0.25),
     Fault("objects deleted by a user", foundationdb_faults.objects_deleted, (300, 2400), 0.2),
+    Fault("members scaled to zero by a user", foundationdb_faults.members_scaled_to_zero, (300, 2400), 0.2),
     Fault("disks almost full", foundationdb_faults.disks_full, (600, 3600), 0.2),
 )
-FOUNDATIONDB_LASTING_FAULTS = tuple(
-    lasting_faults for lasting_faults in LASTING_FAULTS if lasting_faults.name != "slow shard recovery"
-)
-
 FOUNDATIONDB_PROFILES = (
     Profile(
         "incompatible versions",
@@ -119,6 +116,17 @@ FOUNDATIONDB_PROFILES = (
         frequent_faults={"user edit": 6.0, "slow StatefulSet controller": 1.0, "objects deleted by a user": 2.0},
     ),
     Profile(
+        "impatient users",
+        edits=("pool shrunk", "pool grown", "member replacement requested", "pool replacement requested"),
+        frequent_faults={
+            "user edit": 5.0,
+            "members scaled to zero by a user": 6.0,
+            "zone in maintenance": 2.0,
+            "slow shard recovery": 1.0,
+        },
+        spec={"redundancy": "single", "volumes": {"whenScaled": "Delete"}},
+    ),
+    Profile(
         "one copy",
         edits=(
             "version up",
@@ -133,7 +141,10 @@ FOUNDATIONDB_PROFILES = (
         frequent_faults={"user edit": 5.0, "process crash": 1.0},
         spec={"redundancy": "single"},
     ),
-    Profile("network and file faults", frequent_faults={**NETWORK, "restart annotation removed from a pod": 2.0}),
+    Profile(
+        "network and file faults",
+        frequent_faults={**NETWORK, "slow shard recovery": 1.0, "restart annotation removed from a pod": 2.0},
+    ),
     Profile("node and pod faults", frequent_faults={**MACHINES, "Secret of a removed member restored": 4.0}),
 )
 
@@ -148,7 +159,7 @@ class FoundationDBSetup:
         Layout(zones=3, nodes_per_zone=4, capacity=4, where="node"),
     )
     faults: Sequence[Fault] = FOUNDATIONDB_FAULTS
-    lasting_faults: Sequence[LastingFault] = FOUNDATIONDB_LASTING_FAULTS
+    lasting_faults: Sequence[LastingFault] = LASTING_FAULTS
     declared_faults: Sequence[Fault] = ()
     profiles: Sequence[Profile] = FOUNDATIONDB_PROFILES
     edits: Sequence[Edit] = CHOICE

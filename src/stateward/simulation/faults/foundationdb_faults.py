@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from stateward.api.values import names
-from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.faults.targets import FaultTargets
 from stateward.simulation.foundationdb.ensemble import Ensemble
@@ -62,6 +62,27 @@ def objects_deleted(targets: FaultTargets) -> None:
     for stored in rng.sample(found, min(len(found), rng.choice((1, 1, 2)))):
         world.context.trace(f"a user deletes {kind.rpartition('/')[2]} {stored.key.name}")
         world.server.delete(kind, stored.key, DeleteOptions(Preconditions(stored.uid)))
+
+
+def members_scaled_to_zero(targets: FaultTargets) -> None:
+    """Scale two StatefulSets to zero by hand: of members that leave slowly, as impatient users do, or of any."""
+    _scale_to_zero(targets, 0 if targets.rng.random() < 0.3 else 120)
+
+
+def _scale_to_zero(targets: FaultTargets, patience: int) -> None:
+    """Scale two StatefulSets to zero, of leaving members first; look for these a few times before all others."""
+    world, rng, ensemble = targets.world, targets.rng, _database(targets)
+    kind = "apps/statefulsets"
+    mine = [s for s in world.store.all(kind) if s.labels.get(names.LABEL_CLUSTER) == NAME and not s.terminating]
+    excluded = ensemble.cluster.state.excluded if ensemble is not None and ensemble.cluster is not None else []
+    leaving = [s for s in mine if f"locality_instance_id:{s.key.name}" in excluded and s.doc["spec"]["replicas"]]
+    if not leaving and patience:
+        targets.reverts.append(world.context.later(2.0, _scale_to_zero, targets, patience - 1).cancel)
+        return
+    others = sorted((s for s in mine if s not in leaving), key=lambda stored: stored.key.name)
+    for stored in [*leaving, *rng.sample(others, min(len(others), 2))][:2]:
+        world.context.trace(f"a user scales StatefulSet {stored.key.name} to zero")
+        world.server.patch(kind, stored.key, {"spec": {"replicas": 0}}, PatchKind.MERGE)
 
 
 def _of_member(stored: Stored) -> bool:

@@ -1,6 +1,7 @@
 """Lasting faults: rates of errors, lags and delays."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 from stateward.simulation.apiserver.network import Rates as ApiRates
@@ -8,7 +9,7 @@ from stateward.simulation.cluster.mounts import NodeBehavior
 from stateward.simulation.faults.targets import FaultTargets
 from stateward.simulation.opensearch.behavior import DatabaseBehavior
 from stateward.simulation.opensearch.http import Rates as EngineRates
-from stateward.simulation.world.foundationdb_pods import PodBehavior
+from stateward.simulation.world.foundationdb_pods import TIMING, PodBehavior
 from stateward.simulation.world.operators import Process
 
 LastingEffect = Callable[[FaultTargets], None]
@@ -37,6 +38,7 @@ def clear(targets: FaultTargets) -> None:
     world.kubelets.behavior = NodeBehavior(missing=missing)
     world.databases.behavior = DatabaseBehavior(broken=broken)
     world.foundationdb.behavior = PodBehavior(broken=world.foundationdb.behavior.broken)
+    world.foundationdb.time(TIMING)
 
 
 def _reset(rates: ApiRates | EngineRates, quiet_period: ApiRates | EngineRates) -> None:
@@ -131,4 +133,6 @@ def nearly_full(targets: FaultTargets) -> None:
 
 def slow_copies(targets: FaultTargets) -> None:
     """Limit the recovery throughput, as on shared disks."""
-    targets.world.databases.behavior.throughput = targets.rng.uniform(0.5, 4.0) * 2**20
+    rate = targets.rng.uniform(0.5, 4.0) * 2**20
+    targets.world.databases.behavior.throughput = rate
+    targets.world.foundationdb.time(replace(TIMING, moving=rate))

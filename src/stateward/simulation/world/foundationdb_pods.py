@@ -15,12 +15,15 @@ from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.process import Container, Process
 from stateward.simulation.foundationdb.addresses import connection, endpoint
 from stateward.simulation.foundationdb.ensemble import Client, Ensemble
+from stateward.simulation.foundationdb.recovery import Timing
 from stateward.simulation.foundationdb.state import Worker, protocol
 from stateward.simulation.opensearch.databases import Damage, Loss
 
 CONTAINER = "foundationdb"
 """Name of the container that runs the database."""
 PORT = 4500
+TIMING = Timing(patience=60.0)
+"""The database's durations. The patience is its `DATA_DISTRIBUTION_FAILURE_REACTION_TIME`."""
 
 
 @dataclass(slots=True)
@@ -40,6 +43,7 @@ class FoundationDBPods:
     def __init__(self, context: SimulationContext, damage: Damage) -> None:
         self.context = context
         self.behavior = PodBehavior()
+        self.timing = TIMING
         self.databases: dict[str, Ensemble] = {}
         self.pods: dict[Key, FoundationDBPod] = {}
         """The newest run of each pod."""
@@ -65,10 +69,19 @@ class FoundationDBPods:
         """Return the database of a description, created on first use."""
         found = self.databases.get(description)
         if found is None:
-            found = Ensemble(self.context.clock.timestamp, resolve=self.resolve, killed=self._killed)
+            found = Ensemble(self.context.clock.timestamp, self.timing, resolve=self.resolve, killed=self._killed)
             found.moved = partial(self._moved, found)
             self.databases[description] = found
         return found
+
+    def time(self, timing: Timing) -> None:
+        """Give all databases other durations."""
+        self.timing = timing
+        for database in self.databases.values():
+            database.advance()
+            database.timing = timing
+            if database.cluster is not None:
+                database.cluster.timing = timing
 
     def resolve(self, name: str) -> str:
         """Return the address of the coordinator `POD.SERVICE.NAMESPACE.svc:PORT`."""
