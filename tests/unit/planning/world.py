@@ -11,7 +11,7 @@ from copy import deepcopy
 from msgspec.structs import replace
 
 from stateward.api.values.conditions import stalled
-from stateward.operator.objects.recorded_status import bootstrap
+from stateward.operator.objects.recorded_status import bootstrap, maintenance_end
 from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
@@ -93,6 +93,7 @@ class World(Hands):
             causes={m.name: m.missing_reason for m in self.status.member_states if m.missing_reason},
             removals=removals(self.status),
             last_removal=parse_time(self.status.last_removal_time),
+            maintenance_end=maintenance_end(self.status),
             let_go=released_members(self.status),
             slots=self.slots,
             bootstrap=bootstrap(self.status),

@@ -124,6 +124,15 @@ class BootstrapStatus(Record):
     restored_documents: Annotated[int, Meta(description="Documents that were restored from it.")] = 0
 
 
+class MaintenanceStatus(Record):
+    """The zone of the database in maintenance, or the last one."""
+
+    zone: Annotated[str, Meta(description="The fault domain whose members may be down without being replaced.")]
+    end_time: Annotated[
+        str, Meta(description="When its end was noticed: losses count from then on. Absent while it lasts.")
+    ] = ""
+
+
 class DataChangeStatus(Record):
     """When the data that the members use last changed; changes that come together are one restart."""
 
@@ -240,6 +249,9 @@ class ClusterStatus(Record):
     ] = None
     remote_access: Annotated[
         RemoteAccessStatus | None, Meta(description="Where other clusters reach the members of a search cluster.")
+    ] = None
+    maintenance: Annotated[
+        MaintenanceStatus | None, Meta(description="The zone of FoundationDB in maintenance, or the last one.")
     ] = None
     last_removal_time: Annotated[
         str, Meta(description="When a member with data or a vote was last let go: the next one waits from then on.")

@@ -276,8 +276,9 @@ ADVICE = {
         "bring back the members that hold the other copies, or set a version that the member can run",
     ),
     "RemovalPaced": Advice(
-        "the time between two members that leave has passed: the database has to recover from the first one",
-        "to shorten it, set update.waitBetweenRemovals",
+        "the database has recovered from the member that left before, and counts all others that are lost",
+        "to shorten the time after one that left, set update.waitBetweenRemovals; to end the maintenance of a zone,"
+        " run `maintenance off` in fdbcli",
     ),
     "ReplacedLater": Advice(
         "the members before it are replaced",

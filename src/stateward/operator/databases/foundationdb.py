@@ -29,6 +29,7 @@ from stateward.operator.databases.agents import Agents
 from stateward.operator.databases.prospects import prospects
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import FOUNDATIONDB
+from stateward.operator.objects.recorded_status import maintenance_end
 from stateward.operator.objects.translate import inputs
 from stateward.planning.model.intent import State
 from stateward.planning.model.observation import Desired, Inputs, ProtocolSwitch
@@ -105,6 +106,7 @@ class FoundationDBFamily:
             all_down=all_restart(pods),
             missing=away,
             silent=silent,
+            maintenance_end=maintenance_end(cluster.status),
             prospects=prospects(cluster, existing),
         )
 

@@ -3,6 +3,7 @@
 An invalid time is left out: it is unknown, and what it measures starts again.
 """
 
+import math
 from collections.abc import Callable
 
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
@@ -34,6 +35,15 @@ def changing(status: ClusterStatus) -> o.Changing | None:
     seen = status.data_change
     since, last = (parse_time(seen.first_time), parse_time(seen.last_time)) if seen is not None else (None, None)
     return o.Changing(since, last) if since is not None and last is not None else None
+
+
+def maintenance_end(status: ClusterStatus) -> float | None:
+    """Return when the last maintenance of a zone ended; infinity if no end is recorded, None if there was none."""
+    known = status.maintenance
+    if known is None:
+        return None
+    end = parse_time(known.end_time)
+    return math.inf if end is None else end
 
 
 def bootstrap(status: ClusterStatus) -> o.Bootstrap | None:

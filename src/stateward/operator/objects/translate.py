@@ -19,7 +19,15 @@ from stateward.kube.objects.pods import ContainerStatus, Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.objects.cluster_objects import ClusterObjects
-from stateward.operator.objects.recorded_status import bootstrap, changing, disk_samples, records, times, waits
+from stateward.operator.objects.recorded_status import (
+    bootstrap,
+    changing,
+    disk_samples,
+    maintenance_end,
+    records,
+    times,
+    waits,
+)
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import Phase, parse_phase
 from stateward.planning.model.scaling import with_sizes
@@ -72,6 +80,7 @@ def observation(
         causes={m.name: m.missing_reason for m in status.member_states if m.missing_reason},
         removals=removals(status),
         last_removal=parse_time(status.last_removal_time),
+        maintenance_end=maintenance_end(status),
         let_go=released_members(status),
         protection=existing.protection,
         bootstrap=bootstrap(status),

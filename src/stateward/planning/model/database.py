@@ -98,7 +98,7 @@ class Node(Struct, frozen=True):
     disk_total: int = 0
     disk_free: int = 0
     cpu: int | None = None
-    """Use of its processors in percent; None if the database does not report it."""
+    """Use of its processors in percent; None if it reports its copies."""
     fault: str = ""
     """The database's report of a fault of the node's disk, as a clause; empty without one."""
     duties: Duties | None = None
@@ -165,7 +165,7 @@ class Database(Struct, frozen=True, tag=True):
     maintained: frozenset[str] = frozenset()
     """The members of that zone."""
     tolerance: int | None = None
-    """How many more failures cost no data and no availability; None if the database does not report it."""
+    """How many more failures cost no data and no availability; None for a database that reports its copies instead."""
     partial: Mapping[str, str] = {}
     """By member of which only a part is in the database: the newest version of that part. It does not serve, and may
     hold data; only members with several processes can be so.

@@ -148,6 +148,8 @@ class Observation(Struct, frozen=True):
     """Members that are replaced, as the status lists them."""
     last_removal: float | None = None
     """When a member was last released, from the status."""
+    maintenance_end: float | None = None
+    """When the last maintenance of a zone ended, from the status: infinity before that; None if there was none."""
     let_go: frozenset[str] = frozenset()
     """Members that the status records as released: `last_removal` includes them."""
     slots: int | None = None

@@ -5,10 +5,18 @@ seconds.
 """
 
 from collections.abc import Collection, Iterable
+from math import isinf
 
 import msgspec
 
-from stateward.api.kinds.status import BootstrapStatus, ClusterStatus, MemberCounts, MemberStatus, WaitStatus
+from stateward.api.kinds.status import (
+    BootstrapStatus,
+    ClusterStatus,
+    MaintenanceStatus,
+    MemberCounts,
+    MemberStatus,
+    WaitStatus,
+)
 from stateward.api.values.conditions import readable
 from stateward.planning.facts.facts import Facts, derive, is_lost_after_serving
 from stateward.planning.facts.missing_members import missing, same_kind, still_missing
@@ -25,7 +33,7 @@ from stateward.planning.report.conditions import conditions
 from stateward.planning.report.current_forecast import current_forecast
 from stateward.planning.report.pending_removals import pending_removals
 from stateward.planning.report.pool_status import pool_states
-from stateward.planning.steps.membership.pacing import last_removal, needs_recovery
+from stateward.planning.steps.membership.pacing import last_removal, maintenance_end, needs_recovery
 from stateward.planning.steps.membership.replacement import MISSING
 
 __all__ = ["parse_time", "rfc3339", "status"]
@@ -66,6 +74,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         routes=before.routes,
         remote_clusters=before.remote_clusters,
         remote_access=before.remote_access,
+        maintenance=maintenance_status(facts, before),
         last_removal_time=last_removal_time(facts, plan, before),
         last_progress_time=before.last_progress_time,
         pending_removals=pending_removals(facts, plan, before),
@@ -91,6 +100,19 @@ def last_removal_time(facts: Facts, plan: Plan, before: ClusterStatus) -> str:
     released = any(isinstance(a, Release) and needs_recovery(facts, facts.members[a.member]) for a in plan.actions)
     last = facts.now if released else last_removal(facts)
     return before.last_removal_time if last is None or last == facts.obs.last_removal else rfc3339(last)
+
+
+def maintenance_status(facts: Facts, before: ClusterStatus) -> MaintenanceStatus | None:
+    """Return the zone in maintenance, or the last one with the time at which its end was noticed.
+
+    The disaster this prevents: the database counts no loss in a zone in maintenance, and not at once when that ends. A
+    member whose data is on no other one any more would count as empty.
+    """
+    end = maintenance_end(facts)
+    if end is None:
+        return None
+    now, last = facts.database.maintenance if facts.database else "", before.maintenance
+    return MaintenanceStatus(zone=now or (last.zone if last else ""), end_time="" if isinf(end) else rfc3339(end))
 
 
 def with_progress(draft: ClusterStatus, when: str) -> ClusterStatus:

@@ -158,6 +158,9 @@ class Cluster:
 
     def _maintenance(self, request: Answer, now: float) -> Answer:
         if request["zone"] is not None:
+            for server in self.state.servers.values():
+                if self.state.maintenance and server.zone == self.state.maintenance:
+                    server.seen = now  # Its failure counts from the end of the maintenance on.
             self.state.maintenance = request["zone"]
             self.state.maintenance_until = now + request["seconds"] if request["zone"] else 0.0
         left = max(0.0, self.state.maintenance_until - now)

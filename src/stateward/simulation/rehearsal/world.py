@@ -20,6 +20,7 @@ from stateward.planning.facts.facts import derive
 from stateward.planning.facts.missing_members import missing, still_missing
 from stateward.planning.model.observation import Member, Observation
 from stateward.planning.plan import Plan
+from stateward.planning.steps.membership.pacing import maintenance_end
 from stateward.planning.steps.membership.replacement import missing_since
 from stateward.simulation.rehearsal.faults import Fault, Kind
 from stateward.simulation.rehearsal.measures import Measures
@@ -86,7 +87,7 @@ class RehearsedWorld(TimedWorld, ABC):
                 since[member.name], causes[member.name] = missing_since(facts, member, found), found.cause.value
             elif still_missing(facts, member, cause):
                 since[member.name], causes[member.name] = before.missing[member.name], cause
-        self._obs = replace(before, missing=since, causes=causes)
+        self._obs = replace(before, missing=since, causes=causes, maintenance_end=maintenance_end(facts))
         self.record_waits(made)
 
     # Faults.

@@ -1,6 +1,7 @@
 """Members of FoundationDB that leave with obstacles, or with a death of the operator in between."""
 
 import asyncio
+from math import inf
 from typing import Any
 
 import msgspec
@@ -8,7 +9,7 @@ import pytest
 
 from stateward.api.kinds.foundationdb import Redundancy
 from stateward.engines.foundationdb.database.commands import MARK, Outcome, Printed, judge
-from stateward.engines.foundationdb.database.exclusion import missing_data_problem
+from stateward.engines.foundationdb.database.exclusion import SETTLING, missing_data_problem
 from stateward.engines.foundationdb.database.status import Status
 from stateward.planning.model.observation import Database
 from stateward.simulation.foundationdb.commandline import FULL
@@ -247,6 +248,24 @@ async def test_a_member_with_an_unknown_address_stays_while_its_zone_is_in_maint
     held = {store for shard in state(model).shards for store in shard.holders}
     assert any(state(model).servers[store].address == model.addresses[GONE] for store in held)
     assert "zone z4 is in maintenance, and the database does not report what is missing there" in (why(found) or "")
+
+
+@pytest.mark.parametrize("after", [5.0, 400.0])
+async def test_a_member_with_an_unknown_address_stays_until_losses_count_again_after_a_maintenance(
+    model: Model, after: float
+) -> None:
+    """It has data, which the database misses only a minute after the end of the maintenance."""
+    assert model.ensemble.cluster is not None
+    model.ensemble.cluster.timing = Timing(patience=60.0)
+    await model.run("bank/any", "maintenance on z4 3600", 10)
+    await unaddressed(model)
+    await model.run("bank/any", "maintenance off", 10)
+    end = model.now
+    await model.settle(after)
+    found = why(await model.seen(**forgotten(model, 1.0), maintenance_end=end))
+    assert found is None if after > SETTLING else f"healthy without it for {SETTLING:.0f} s" in (found or "")
+    on_record = why(await model.seen(**forgotten(model, 1.0), maintenance_end=inf))
+    assert "the address of ledger-storage-4 is not known" in (on_record or "")
 
 
 def state(model: Model) -> State:

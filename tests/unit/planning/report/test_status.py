@@ -8,6 +8,7 @@ from stateward.api.kinds.access.remote import RemoteAccessStatus, RemoteClusterS
 from stateward.api.kinds.access.routes import RoutesStatus
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values.conditions import stalled
+from stateward.operator.objects.recorded_status import maintenance_end
 from stateward.planning.facts.facts import derive
 from stateward.planning.model.observation import Database, Desired, Observation, Refusal, Unknown
 from stateward.planning.plan import plan
@@ -262,3 +263,20 @@ def test_sentences_with_answers_of_the_database_have_only_printable_characters()
     told = {each.message for each in (*found.conditions, *found.waiting)}
     assert any(r"it says \x1b[2J\u202e" in each for each in told)
     assert all(each.isprintable() for each in told)
+
+
+def test_the_end_of_a_maintenance_is_recorded_when_it_is_noticed_and_outlives_silence() -> None:
+    """FoundationDB counts what was lost in a zone only a while after its maintenance."""
+    world = settled(managers(), hot(), indices=((2,),))
+    quiet = world.observe()
+    assert isinstance(quiet.database, Database)
+    silent = replace(quiet, database=Unknown("it does not answer"))
+    in_zone = replace(quiet, database=replace(quiet.database, maintenance="z4"))
+    known, told = world.status, list[tuple[str, str] | None]()
+    for number, seen in enumerate((quiet, in_zone, silent, in_zone, quiet, silent, quiet)):
+        now = world.now + 60.0 * number
+        known = status(replace(seen, maintenance_end=maintenance_end(known)), world.plan(), known, now)
+        told.append(known.maintenance and (known.maintenance.zone, known.maintenance.end_time))
+    end = rfc3339(world.now + 240.0)
+    assert told == [None, ("z4", ""), ("z4", ""), ("z4", ""), ("z4", end), ("z4", end), ("z4", end)]
+    assert maintenance_end(known) == parse_time(end)

@@ -139,7 +139,8 @@ def address_problem(target: FoundationTarget, status: Status, seen: View, name: 
     """Return why a member without a process and without an address may not count as empty; None if it may.
 
     No blocking `exclude` can prove it. So the database must be whole without it, with no missing storage server, for as
-    long as a member may be coming back. Its locality is excluded, so it gets no new data either.
+    long as a member may be coming back, and since a zone was last in maintenance: the database counts losses there only
+    a while after the end. Its locality is excluded, so it gets no new data either.
     """
     unproved = f"the address of {name} is not known, so the operator cannot ask the database about it"
     if name in seen.members or addresses_to_prove(target, status, name):
@@ -150,7 +151,7 @@ def address_problem(target: FoundationTarget, status: Status, seen: View, name: 
     now, since = status.client.timestamp, target.silent.get(name)
     if now is None or since is None:
         return f"{unproved}, and neither is the time since which it has been unavailable"
-    if now - since < SETTLING:
+    if now - max(since, target.maintenance_end or since) < SETTLING:
         return f"{unproved}; it leaves when the database has been healthy without it for {SETTLING:.0f} s"
     return None
 

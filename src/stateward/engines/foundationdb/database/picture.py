@@ -209,14 +209,14 @@ def lost(status: Status) -> bool:
     return any(state.min_replicas_remaining == 0 for state in states)
 
 
-def tolerance(status: Status) -> int | None:
-    """Return how many more zones may fail without any loss; None if the status does not say."""
+def tolerance(status: Status) -> int:
+    """Return how many more zones may fail without any loss; 0 if the status does not say."""
     told = status.cluster.fault_tolerance
     if told is None:
-        return None
+        return 0
     both = (told.max_zone_failures_without_losing_data, told.max_zone_failures_without_losing_availability)
     known = [count for count in both if count is not None]
-    return min(known) if len(known) == len(both) else None
+    return min(known) if len(known) == len(both) else 0
 
 
 class Proof(Enum):

@@ -32,6 +32,8 @@ class FoundationTarget(Target, frozen=True, kw_only=True):
     """By missing or stopped member: since when, in seconds since the epoch."""
     silent: Mapping[str, float] = {}
     """By member that does not serve: since when, in seconds since the epoch."""
+    maintenance_end: float | None = None
+    """When the last maintenance of a zone ended: infinity if no end is known, None if there was none."""
     prospects: Mapping[str, Prospect] = {}
     """The expected future of members that do not simply stay."""
 

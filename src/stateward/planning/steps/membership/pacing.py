@@ -1,11 +1,15 @@
 """Paces departures: a wait between the release of one member and the next.
 
 The database has to notice that a process is gone, and to recover, before the next one leaves. Its report in the same
-second may still count both.
+second may still count both. A member that leaves without draining relies on that report alone, so it also waits until
+all other losses are in it.
 
 The time of the last release is in the status. If the operator stopped before it wrote that time, the StatefulSet that
 was scaled to zero shows the release: the wait then starts when the operator observes it.
 """
+
+from collections.abc import Collection, Iterator
+from math import inf, isinf
 
 import msgspec
 
@@ -15,42 +19,90 @@ from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import Effect, Member
 from stateward.planning.model.times import rfc3339
 
-NOTICED = 120.0
-"""Seconds until a database that reports no places of copies misses a member. FoundationDB takes a minute
+COUNTED = 120.0
+"""Seconds until a database that reports no places of copies counts a loss. FoundationDB takes a minute
 (`DATA_DISTRIBUTION_FAILURE_REACTION_TIME`), and the rest is for its report."""
 
 
 def limit_releases(facts: Facts, part: StepResult) -> StepResult:
     """Return the steps of leaving members, with at most one release, and none before its time."""
     going = [a for a in part.actions if isinstance(a, Release) and needs_recovery(facts, facts.members[a.member])]
-    wait = pause(facts, going)
-    if not wait or not going:
+    pause = pause_before(facts, going)
+    if not pause or not going:
         return part
-    last = last_removal(facts)
-    if last is None or facts.now >= last + wait:
-        last, later, because = facts.now, going[1:], f"{going[0].member} leaves first"
+    start, because = max(((facts.now, ""), *obstacles(facts, going, pause)))
+    if start > facts.now:
+        later = going
     else:
-        later, because = going, f"another member left at {rfc3339(last)}"
+        later, because = (
+            going[1:],
+            f"{going[0].member} leaves first, and the next one leaves no earlier than {rfc3339(facts.now + pause)}",
+        )
     held = {action.member for action in later}
-    why = f"{because}, and the next one leaves no earlier than {rfc3339(last + wait)}"
     actions: tuple[Action, ...] = tuple(a for a in part.actions if not (isinstance(a, Release) and a.member in held))
     intents = intents_for(
-        State.LEAVING, [facts.members[n] for n in sorted(held)], Effect.REPLACE, f"{{}} leaves later: {why}"
+        State.LEAVING, [facts.members[n] for n in sorted(held)], Effect.REPLACE, f"{{}} leaves later: {because}"
     )
-    waits = tuple(Wait(name, "RemovalPaced", f"{name} leaves later: {why}") for name in sorted(held))
+    waits = tuple(Wait(name, "RemovalPaced", f"{name} leaves later: {because}") for name in sorted(held))
     return merge(msgspec.structs.replace(part, actions=actions), StepResult(intents=intents, waits=waits))
 
 
-def pause(facts: Facts, going: list[Release]) -> float:
+def pause_before(facts: Facts, going: Collection[Release]) -> float:
     """Return the seconds between the last release and these.
 
-    A database that forms by word reports no places of copies, and what it lacks only after a while. The disaster this
-    prevents: all storage members of FoundationDB are replaced without draining; within the minute in which it does not
-    miss the first ones, it bears a failure more each time, and all are deleted with all data.
+    The disaster this prevents: all storage members of FoundationDB are replaced without draining; within the minute in
+    which it does not count the first ones, it bears a failure more each time, and all are deleted with all data.
     """
-    undrained = facts.obs.desired.replacement.undrained
-    hidden = facts.obs.desired.formed_by_word and any(action.member in undrained for action in going)
-    return max(facts.obs.desired.wait_between_removals, NOTICED if hidden else 0.0)
+    return max(facts.obs.desired.wait_between_removals, COUNTED if relies_on_count(facts, going) else 0.0)
+
+
+def relies_on_count(facts: Facts, going: Collection[Release]) -> bool:
+    """Return whether one of these leaves only because the database reports that it bears one more failure."""
+    counts = facts.database is not None and facts.database.tolerance is not None
+    return counts and any(action.member in facts.obs.desired.replacement.undrained for action in going)
+
+
+def obstacles(facts: Facts, going: Collection[Release], pause: float) -> Iterator[tuple[float, str]]:
+    """Yield the times before which none of these may go, in seconds since the epoch, each with the reason."""
+    last = last_removal(facts)
+    if last is not None:
+        yield (
+            last + pause,
+            f"another member left at {rfc3339(last)}, and the next one leaves no earlier than {rfc3339(last + pause)}",
+        )
+    if relies_on_count(facts, going):
+        yield from uncounted(facts, {action.member for action in going})
+
+
+def uncounted(facts: Facts, going: Collection[str]) -> Iterator[tuple[float, str]]:
+    """Yield until when the database may not count the loss of another member, with the reason.
+
+    It counts none in a zone in maintenance. The disaster this prevents: the members of a zone have lost their disks
+    during its maintenance, a member of another zone leaves without draining, and it has the last copies.
+    """
+    end = maintenance_end(facts)
+    for member in facts.obs.members:
+        away = facts.away(member)
+        lost = member.name in facts.obs.records and facts.holds_data(member) and not facts.joined(member.name)
+        since = facts.obs.since.get(member.name) if member.name in facts.obs.stopped else away
+        if not lost or member.name in going or since is None:
+            continue
+        counted = max(since, end or since) + COUNTED
+        if isinf(counted):
+            yield counted, f"{member.name} does not serve, and the database counts it after the maintenance of its zone"
+        else:
+            yield (
+                counted,
+                f"{member.name} does not serve, and the database counts it no earlier than {rfc3339(counted)}",
+            )
+
+
+def maintenance_end(facts: Facts) -> float | None:
+    """Return when the last maintenance of a zone ended, for the next round: infinity while one is in force."""
+    before, database = facts.obs.maintenance_end, facts.database
+    if database is not None and database.maintenance:
+        return inf
+    return facts.now if database is not None and before == inf else before
 
 
 def last_removal(facts: Facts) -> float | None:

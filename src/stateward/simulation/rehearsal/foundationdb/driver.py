@@ -137,5 +137,6 @@ def target_of(
         fresh=frozenset(sets.keys() - seen.records.keys()),
         missing=seen.missing,
         silent=seen.away,
+        maintenance_end=seen.maintenance_end,
         prospects=prospects,
     )

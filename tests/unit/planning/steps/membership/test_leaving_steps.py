@@ -6,9 +6,7 @@ from msgspec.structs import replace
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
-from stateward.planning.model.intent import StepResult
 from stateward.planning.plan import plan
-from stateward.planning.steps.membership import pacing
 from stateward.planning.steps.membership.automatic_scaling import Reading, at_rest
 from stateward.planning.steps.membership.decommission import still_needed
 from stateward.planning.steps.membership.scale import replacements
@@ -148,21 +146,3 @@ def test_a_leaving_member_scaled_to_zero_manually_is_brought_back_while_the_data
     members = tuple(scaled_to_zero(m, released=released) if m.name == "hot-2" else m for m in seen.members)
     made = plan(replace(seen, desired=desired, members=members, database=o.Unknown("it is not available")), NOW)
     assert [type(action) for action in made.actions if getattr(action, "member", "") == "hot-2"] == does
-
-
-@pytest.mark.parametrize(
-    ("undrained", "by_word", "pause"), [(True, True, 120.0), (True, False, 5.0), (False, True, 5.0)]
-)
-def test_the_next_member_leaves_without_draining_when_the_database_has_noticed_that_the_last_one_is_gone(
-    undrained: bool, by_word: bool, pause: float
-) -> None:
-    """FoundationDB misses nothing for a minute: all storage members of it left within that, with all data."""
-    seen = facts_of([hot(3)], []).obs
-    policy = replace(seen.desired.replacement, undrained=frozenset({"hot-2"} if undrained else ()))
-    desired = replace(seen.desired, formed_by_word=by_word, replacement=policy, wait_between_removals=5.0)
-    facts = derive(replace(seen, desired=desired, last_removal=NOW - 10.0), NOW)
-    workload = facts.members["hot-2"].workload
-    assert workload is not None
-    leaves = a.Release(why="x", member="hot-2", workload=workload.ref)
-    assert pacing.pause(facts, [leaves]) == pause
-    assert bool(pacing.limit_releases(facts, StepResult(actions=(leaves,))).actions) == (pause < 10.0)

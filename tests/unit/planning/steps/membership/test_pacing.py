@@ -1,16 +1,18 @@
 """A pause between the releases of two members, even if the operator dies in between."""
 
+from collections.abc import Mapping
 from itertools import pairwise
+from math import inf
 
 import pytest
 from msgspec.structs import replace
 
-from stateward.planning.facts.facts import derive
+from stateward.planning.facts.facts import Facts, derive
 from stateward.planning.model import actions as a
 from stateward.planning.model.intent import StepResult
-from stateward.planning.model.observation import Ref, Replacement
+from stateward.planning.model.observation import Database, Ref, Replacement, Unknown
 from stateward.planning.model.times import rfc3339
-from stateward.planning.steps.membership.pacing import limit_releases
+from stateward.planning.steps.membership.pacing import COUNTED, limit_releases, maintenance_end
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import PoolSpec, gateway
 from tests.unit.planning.safety.test_choice import facts_of
@@ -117,3 +119,83 @@ def test_members_that_never_held_anything_wait_for_no_member() -> None:
     world.edit(pools=[managers(), hot(3)]).run()
     assert "RemovalPaced" not in {w.reason for w in world.plan().waits}
     assert not world.status.last_removal_time
+
+
+LEAVES = a.Release(why="x", member="hot-2", workload=Ref("hot-2", "u", "1"))
+
+
+def beside_loss(tolerance: int | None = 1, known: Mapping[str, object] = {}, *, undrained: bool = True) -> Facts:
+    """Return a pool of three of which the last one leaves, without draining or not; `known` is of the observation."""
+    lost = "hot-0" if "away" in known or "stopped" in known else ""
+    seen = facts_of([hot(3)], [], down=lost).obs
+    assert isinstance(seen.database, Database)
+    policy = replace(seen.desired.replacement, undrained=frozenset({"hot-2"} if undrained else ()))
+    desired = replace(seen.desired, replacement=policy, wait_between_removals=5.0)
+    database = replace(seen.database, tolerance=tolerance, maintenance=str(known.get("maintenance", "")))
+    rest = {name: value for name, value in known.items() if name != "maintenance"}
+    return derive(replace(seen, desired=desired, database=database, **rest), NOW)
+
+
+@pytest.mark.parametrize(("tolerance", "undrained", "leaves"), [(1, True, False), (None, True, True), (1, False, True)])
+def test_the_next_member_leaves_without_draining_when_the_database_counts_the_last_one(
+    tolerance: int | None, *, undrained: bool, leaves: bool
+) -> None:
+    """FoundationDB counts no loss for a minute: all storage members of it left within that, with all data."""
+    facts = beside_loss(tolerance, {"last_removal": NOW - 10.0}, undrained=undrained)
+    assert bool(limit_releases(facts, StepResult(actions=(LEAVES,))).actions) == leaves
+
+
+@pytest.mark.parametrize(
+    ("known", "text"),
+    [
+        ({"away": {"hot-0": NOW - 10.0}}, f"counts it no earlier than {rfc3339(NOW + COUNTED - 10.0)}"),
+        ({"away": {"hot-0": NOW - COUNTED}}, ""),
+        ({"away": {}}, f"counts it no earlier than {rfc3339(NOW + COUNTED)}"),
+        ({"stopped": frozenset({"hot-0"}), "since": {"hot-0": NOW - 10.0}}, "counts it no earlier than"),
+        ({"stopped": frozenset({"hot-0"}), "since": {"hot-0": NOW - COUNTED}}, ""),
+        ({"away": {"hot-0": NOW - 900.0}, "maintenance": "z"}, "counts it after the maintenance of its zone"),
+        ({"away": {"hot-0": NOW - 900.0}, "maintenance_end": inf}, f"no earlier than {rfc3339(NOW + COUNTED)}"),
+        ({"away": {"hot-0": NOW - 900.0}, "maintenance_end": NOW - 60.0}, f"no earlier than {rfc3339(NOW + 60.0)}"),
+        ({"away": {"hot-0": NOW - 900.0}, "maintenance_end": NOW - COUNTED}, ""),
+        ({"maintenance": "z"}, ""),
+    ],
+)
+def test_a_member_leaves_without_draining_when_the_database_counts_all_other_losses(
+    known: dict[str, object], text: str
+) -> None:
+    """FoundationDB had lost a storage server for ten seconds: the one with its other copies left without draining."""
+    part = limit_releases(beside_loss(known=known), StepResult(actions=(LEAVES,)))
+    assert bool(part.actions) == (not text)
+    assert [text in wait.message for wait in part.waits] == [True] * bool(text)
+    assert not any(wait.stalled for wait in part.waits)
+
+
+@pytest.mark.parametrize("excused", ["hot-1", "hot-2"])
+def test_the_loss_of_a_member_that_never_joined_or_leaves_itself_is_not_waited_for(excused: str) -> None:
+    seen = facts_of([hot(3)], [], down=excused).obs
+    policy = replace(seen.desired.replacement, undrained=frozenset({"hot-2"}))
+    assert isinstance(seen.database, Database)
+    records = {name: record for name, record in seen.records.items() if (name, excused) != ("hot-1", "hot-1")}
+    database = replace(seen.database, tolerance=1)
+    observed = replace(seen, desired=replace(seen.desired, replacement=policy), database=database, records=records)
+    assert limit_releases(derive(observed, NOW), StepResult(actions=(LEAVES,))).actions == (LEAVES,)
+
+
+@pytest.mark.parametrize(
+    ("zone", "before", "after"),
+    [
+        ("z", None, inf),
+        ("z", NOW - 9.0, inf),
+        ("", None, None),
+        ("", inf, NOW),
+        ("", NOW - 9.0, NOW - 9.0),
+        (None, None, None),
+        (None, inf, inf),
+    ],
+)
+def test_the_end_of_a_maintenance_is_when_the_database_first_reports_none(
+    zone: str | None, before: float | None, after: float | None
+) -> None:
+    seen = beside_loss(known={"maintenance": zone or "", "maintenance_end": before}).obs
+    database = seen.database if zone is not None else Unknown("it does not answer")
+    assert maintenance_end(derive(replace(seen, database=database), NOW)) == after
