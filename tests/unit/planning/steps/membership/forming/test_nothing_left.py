@@ -200,29 +200,6 @@ def test_a_pool_that_gets_the_role_of_managers_after_all_were_lost_does_not_coun
     assert world.voters == {"c-managers-0"}
 
 
-def test_managers_of_a_removed_pool_that_elect_none_ask_for_their_pool() -> None:
-    """The disaster this prevents: they wait for a correction, and the pool that has it waits for them."""
-    world = settled(managers(1), hot(2)).edit(hang={("config/a", "bad")})
-    world.edit(pools=[managers(1, config={"config/a": "bad"}), hot(2)]).ticks(30)
-    world.edit(pools=[managers(1, "masters"), hot(2)]).ticks(10)
-    assert "PoolNeeded" not in reasons(world), "it may only be slow"
-    world.ticks(60)
-    assert reasons(world)["PoolNeeded"] == (
-        "c-managers-0 does not serve (it runs, and no cluster has answered for more than 10 minutes), and can only be"
-        " repaired with pool managers in the spec"
-    )
-    world.edit(pools=[managers(1, "masters"), managers(1), hot(2)]).run()
-    assert "PoolNeeded" not in reasons(world)
-
-
-def test_managers_of_a_removed_pool_ask_for_it_only_if_none_is_in_the_spec() -> None:
-    world = settled(managers(1), managers(2, "others"), hot(2)).edit(hang={("config/a", "bad")})
-    bad = {"config/a": "bad"}
-    world.edit(pools=[managers(1, config=bad), managers(2, "others"), hot(2)], voters={"c-managers-0"}).ticks(30)
-    world.edit(pools=[managers(2, "others"), hot(2)], answers=False).ticks(100)
-    assert "PoolNeeded" not in reasons(world)
-
-
 def test_the_only_manager_with_a_vote_is_asked_for_and_comes_back_beside_its_successor() -> None:
     """The disaster this prevents: its StatefulSet is deleted once the successor has joined, which fills its place."""
     world = settled(managers(1), hot(2)).edit(pools=[managers(1, storage_class="other"), hot(2)])
