@@ -93,7 +93,7 @@ def form_anew(facts: Facts) -> StepResult:
 def has_earlier_data(facts: Facts, member: Member) -> bool:
     """Return whether a member has joined a cluster that is lost with the volume or in the pod that it has now."""
     record = facts.obs.records.get(member.name)
-    in_pod = facts.ephemeral(member) and not facts.pools[member.pool].ephemeral
+    in_pod = facts.ephemeral(member) and not is_fresh(facts, member)
     return record is not None and (in_pod or record.same_volume(member.claim))
 
 

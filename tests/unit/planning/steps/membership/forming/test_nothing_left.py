@@ -289,12 +289,13 @@ def test_a_pool_with_data_that_gets_the_role_after_all_managers_were_lost_has_no
     assert world.did(a.RecordBootstrap) == ["c-hot-0"]
 
 
-def test_members_that_keep_data_in_pods_get_no_claims_when_their_pool_gets_managers_with_volumes() -> None:
-    """The disaster this prevents: with such a claim they count as managers that have kept their volumes."""
-    world = all_lost(settled(managers(), hot(3, ephemeral=True)), mixed(2, "hot"))
+@pytest.mark.parametrize("ephemeral", [False, True])
+def test_members_that_keep_data_in_pods_get_no_claims_when_their_pool_gets_the_role(*, ephemeral: bool) -> None:
+    """The disasters this prevents: with claims they count as managers with kept volumes; without, no one is asked."""
+    world = all_lost(settled(managers(), hot(3, ephemeral=True)), mixed(2, "hot", ephemeral=ephemeral))
     assert not world.did(a.Create)
     assert reasons(world)["EarlierVolumes"].endswith("to form a new cluster on: add a member to pool hot")
-    world.edit(pools=[mixed(3, "hot")]).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    world.edit(pools=[mixed(3, "hot", ephemeral=ephemeral)]).until(lambda w: bool(w.did(a.RecordBootstrap)))
     assert world.did(a.RecordBootstrap) == ["c-hot-3"]
 
 
