@@ -183,7 +183,8 @@ ADVICE = {
         "the pod starts. The operator applies a corrected or reverted spec to this member at once, whatever else waits",
         "read the pod's events (`kubectl describe pod`) and log, then correct the spec or revert the change. If no"
         " node has room, ask for less in the pool's resources, or add a node. If its claim is gone, restore it, or run"
-        " `replace MEMBER --without-draining`. If its image cannot be pulled, check spec.version and spec.image",
+        " `replace MEMBER --without-draining`. If its image cannot be pulled, check spec.version and spec.image. If its"
+        " data is from a later version, as its log says, set spec.version to that",
     ),
     "NeverJoined": Advice(
         "the process joins the cluster",

@@ -20,7 +20,8 @@ VERSION = re.compile(r"set spec\.version to (\S+)")
 def follow(user: User, made: Plan) -> list[str]:
     """Do what each wait of a plan advises; return what was done."""
     done = [text for wait in made.waits if wait.reason in ADVICE and (text := ADVICE[wait.reason](user, wait))]
-    return [*done, *give_up_minority(user), *replace_lost_claims(user), *delete_lost_indices(user)]
+    done += give_up_minority(user) + replace_lost_claims(user) + delete_lost_indices(user)
+    return [*done, *return_to_version_of_data(user)]
 
 
 def form_again(user: User, _: Wait) -> str:
@@ -199,6 +200,19 @@ def replace_lost_claims(user: User) -> list[str]:
     missing = "Unschedulable: persistentvolumeclaim"
     lost = [b.name for b in world.bodies.values() if b.pod is not None and b.pod.trouble.startswith(missing)]
     return [text for name in lost if (text := replace_undrained(user, Wait(name, "", "")))]
+
+
+def return_to_version_of_data(user: User) -> list[str]:
+    """Ask again for a version that a member has data of, as its log says.
+
+    It joined with it in the last moments of a cluster that was created again, so no record has the version.
+    """
+    world, version = user.world, f"2.{user.newest}.0"
+    troubles = [body.pod.trouble for body in world.bodies.values() if body.pod is not None]
+    if world.version == version or not any(trouble.endswith("Could not load codec") for trouble in troubles):
+        return []
+    world.version = version
+    return [f"sets version {version}, which a member has data of"]
 
 
 def delete_lost_indices(user: User) -> list[str]:
