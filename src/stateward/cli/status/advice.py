@@ -115,8 +115,8 @@ ADVICE = {
     ),
     "DrainBlocked": Advice(
         "the shard named above may move to another member",
-        "free space or relax the rule that forbids the move (allocation filters, disk watermarks), or set the"
-        " old size again: the member then returns to service",
+        "free space or relax the rule that forbids the move (allocation filters, disk watermarks), ask for fewer copies"
+        " if there are more than members for them, or set the old size again: the member then returns to service",
     ),
     "ProofRefused": Advice(
         "the database accepts the proof, which is tried again at every observation; the member stays until then",

@@ -141,6 +141,15 @@ def ask_for_fewer_copies(user: User, _: Wait) -> str:
     return "asks for fewer copies"
 
 
+def fit_copies(user: User, _: Wait) -> str:
+    """Ask for no more copies than there are members with data in the spec."""
+    most = sum(p.replicas for p in user.pools if p.data)
+    many = [index for index in user.world.indices if index.wanted > most]
+    for index in many:
+        index.wanted = most
+    return f"asks for {most} copies of {', '.join(index.name for index in many)}" if many else ""
+
+
 def withdraw_coordinated(user: User, _: Wait) -> str:
     """Take a request and a change back that need a restart of all members together."""
     world = user.world
@@ -236,6 +245,7 @@ ADVICE: Mapping[str, Callable[[User, Wait], str]] = {
     "CannotGoBack": set_version,
     "KeepConflict": keep_no_longer,
     "ShrinkRefused": ask_for_fewer_copies,
+    "DrainBlocked": fit_copies,
     "RestartPoolUnknown": withdraw_request,
     "DataInPod": withdraw_coordinated,
     "PoolNeeded": bring_pool_back,
