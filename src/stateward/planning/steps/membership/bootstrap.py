@@ -4,7 +4,8 @@ Two clusters in place of one is the worst failure of a database: both accept wri
 later. So only one member may ever form the cluster, alone, and the others join it. The operator records the grant in
 the status before it gives it, and gives it to one pod (the annotation disappears with the pod). That pod uses the grant
 only if its volume is empty. If the volume that got the grant is gone, the operator cannot know whether a cluster was
-formed on it: manual intervention is required.
+formed on it: manual intervention is required. A manager that keeps its state in its pod, and whose pod was not made for
+the grant, is recorded without a volume, gets a new pod, and is recorded with that.
 
 A cluster resource that is deleted and created again has no record, and its managers' volumes may hold a cluster. Their
 claims are marked, that of the grant before it is given. While there is such a volume, no manager with another one gets
