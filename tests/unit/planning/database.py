@@ -89,6 +89,10 @@ class FakeDatabase(WorldObjects):
             if not any(c.primary for c in index.copies):
                 index.copies[0].primary = True
             index.wanted = len(index.copies) + len(self.spots(index))
+        replicas = sorted((c for c in index.copies if not c.primary), key=lambda c: not c.started)
+        for copy in replicas[max(0, index.wanted - 1) :]:
+            index.copies.remove(copy)
+            index.current.discard(copy.member)
         if len(index.copies) < index.wanted and spots and self.allocation is o.Allocation.ALL:
             index.copies.append(Shard(spots.pop(0), started=False))
         for copy in index.copies:

@@ -115,7 +115,7 @@ class BootstrapStatus(Record):
 
     member: Annotated[str, Meta(description="Name of the member that may form the cluster.")]
     volume: Annotated[
-        str, Meta(description="UID of the claim, or of the pod where data is ephemeral, that the grant was given to.")
+        str, Meta(description="UID of the claim, or of the pod if data is ephemeral, with the grant; empty before.")
     ]
     formed: Annotated[bool, Meta(description="The cluster has been formed; it is never formed again.")] = False
     restored_snapshot: Annotated[

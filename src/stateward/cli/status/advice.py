@@ -115,8 +115,8 @@ ADVICE = {
     ),
     "DrainBlocked": Advice(
         "the shard named above may move to another member",
-        "free space or relax the rule that forbids the move (allocation filters, disk watermarks), or set the"
-        " old size again: the member then returns to service",
+        "free space or relax the rule that forbids the move (allocation filters, disk watermarks), ask for fewer copies"
+        " if there are more than members for them, or set the old size again: the member then returns to service",
     ),
     "ProofRefused": Advice(
         "the database accepts the proof, which is tried again at every observation; the member stays until then",
@@ -183,7 +183,8 @@ ADVICE = {
         "the pod starts. The operator applies a corrected or reverted spec to this member at once, whatever else waits",
         "read the pod's events (`kubectl describe pod`) and log, then correct the spec or revert the change. If no"
         " node has room, ask for less in the pool's resources, or add a node. If its claim is gone, restore it, or run"
-        " `replace MEMBER --without-draining`. If its image cannot be pulled, check spec.version and spec.image",
+        " `replace MEMBER --without-draining`. If its image cannot be pulled, check spec.version and spec.image. If its"
+        " data is from a later version, as its log says, set spec.version to that",
     ),
     "NeverJoined": Advice(
         "the process joins the cluster",

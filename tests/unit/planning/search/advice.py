@@ -20,7 +20,8 @@ VERSION = re.compile(r"set spec\.version to (\S+)")
 def follow(user: User, made: Plan) -> list[str]:
     """Do what each wait of a plan advises; return what was done."""
     done = [text for wait in made.waits if wait.reason in ADVICE and (text := ADVICE[wait.reason](user, wait))]
-    return [*done, *give_up_minority(user), *replace_lost_claims(user), *delete_lost_indices(user)]
+    done += give_up_minority(user) + replace_lost_claims(user) + delete_lost_indices(user)
+    return [*done, *return_to_version_of_data(user)]
 
 
 def form_again(user: User, _: Wait) -> str:
@@ -140,6 +141,15 @@ def ask_for_fewer_copies(user: User, _: Wait) -> str:
     return "asks for fewer copies"
 
 
+def fit_copies(user: User, _: Wait) -> str:
+    """Ask for no more copies than there are members with data in the spec."""
+    most = sum(p.replicas for p in user.pools if p.data)
+    many = [index for index in user.world.indices if index.wanted > most]
+    for index in many:
+        index.wanted = most
+    return f"asks for {most} copies of {', '.join(index.name for index in many)}" if many else ""
+
+
 def withdraw_coordinated(user: User, _: Wait) -> str:
     """Take a request and a change back that need a restart of all members together."""
     world = user.world
@@ -201,6 +211,19 @@ def replace_lost_claims(user: User) -> list[str]:
     return [text for name in lost if (text := replace_undrained(user, Wait(name, "", "")))]
 
 
+def return_to_version_of_data(user: User) -> list[str]:
+    """Ask again for a version that a member has data of, as its log says.
+
+    It joined with it in the last moments of a cluster that was created again, so no record has the version.
+    """
+    world, version = user.world, f"2.{user.newest}.0"
+    troubles = [body.pod.trouble for body in world.bodies.values() if body.pod is not None]
+    if world.version == version or not any(trouble.endswith("Could not load codec") for trouble in troubles):
+        return []
+    world.version = version
+    return [f"sets version {version}, which a member has data of"]
+
+
 def delete_lost_indices(user: User) -> list[str]:
     """Delete indices of which no copy is left, where losses are accepted."""
     world = user.world
@@ -222,6 +245,7 @@ ADVICE: Mapping[str, Callable[[User, Wait], str]] = {
     "CannotGoBack": set_version,
     "KeepConflict": keep_no_longer,
     "ShrinkRefused": ask_for_fewer_copies,
+    "DrainBlocked": fit_copies,
     "RestartPoolUnknown": withdraw_request,
     "DataInPod": withdraw_coordinated,
     "PoolNeeded": bring_pool_back,

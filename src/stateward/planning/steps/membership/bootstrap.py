@@ -4,7 +4,8 @@ Two clusters in place of one is the worst failure of a database: both accept wri
 later. So only one member may ever form the cluster, alone, and the others join it. The operator records the grant in
 the status before it gives it, and gives it to one pod (the annotation disappears with the pod). That pod uses the grant
 only if its volume is empty. If the volume that got the grant is gone, the operator cannot know whether a cluster was
-formed on it: manual intervention is required.
+formed on it: manual intervention is required. A manager that keeps its state in its pod, and whose pod was not made for
+the grant, is recorded without a volume, gets a new pod, and is recorded with that.
 
 A cluster resource that is deleted and created again has no record, and its managers' volumes may hold a cluster. Their
 claims are marked, that of the grant before it is given. While there is such a volume, no manager with another one gets
@@ -59,7 +60,7 @@ def bootstrap(facts: Facts, leaving: Container[str]) -> StepResult:
         return StepResult(waits=lost_wait(facts))
     if again:
         return form_anew(facts)
-    if grant is None and (kept := kept_data(facts)):
+    if (grant is None or not grant.volume) and (kept := kept_data(facts)):
         return StepResult(waits=(only_data_left(facts, kept),))
     member = granted(facts) or first_voter(facts)
     return formed_by(facts, member) if member is not None else StepResult()
@@ -93,7 +94,7 @@ def form_anew(facts: Facts) -> StepResult:
 def has_earlier_data(facts: Facts, member: Member) -> bool:
     """Return whether a member has joined a cluster that is lost with the volume or in the pod that it has now."""
     record = facts.obs.records.get(member.name)
-    in_pod = facts.ephemeral(member) and not facts.pools[member.pool].ephemeral
+    in_pod = facts.ephemeral(member) and not is_fresh(facts, member)
     return record is not None and (in_pod or record.same_volume(member.claim))
 
 
@@ -132,9 +133,12 @@ def formed_by(facts: Facts, member: Member) -> StepResult:
 
 
 def granted(facts: Facts) -> Member | None:
-    """Return the member that got the grant, unless it leaves or has left: it would never form the cluster."""
+    """Return the member that got the grant, unless it leaves or has left: it would never form the cluster.
+
+    Without a volume on record, no pod has got it yet, so it may still be another member.
+    """
     grant = facts.obs.bootstrap
-    member = facts.members.get(grant.member) if grant is not None else None
+    member = facts.members.get(grant.member) if grant is not None and grant.volume else None
     if grant is None or member is None or member.alive:
         return member
     return None if grant.formed or member.workload is not None else member
@@ -146,11 +150,16 @@ def forming(facts: Facts, member: Member, pod: Pod) -> StepResult:
     volume = volume_of(facts, member)
     if grant is not None and grant.volume == volume:
         return recreate_with_consent(facts, member, pod) if again else grant_to(facts, member, pod)
-    if not volume or (grant is not None and not again):
+    if not volume or (grant is not None and grant.volume and not again):
         return StepResult()
     if lacks_vote(facts, member):
         return recreate_to_form(facts, member, pod)
     why = "the first manager forms the cluster"
+    if not again and facts.ephemeral(member) and not pod.candidate:
+        # This pod cannot get the grant, and its next one counts as another volume: that one is recorded.
+        if grant is not None and grant.member == member.name:
+            return recreate_to_form(facts, member, pod)
+        return StepResult(actions=(RecordBootstrap(why=why, member=member.name, volume=""),))
     record = (RecordBootstrap(why=why, member=member.name, volume=volume), *mark_state(member, why))
     # A pod that keeps its data itself is by now another pod than the one of the loss.
     begun = grant is not None and not grant.formed and facts.ephemeral(member)
@@ -313,7 +322,7 @@ def volume_is_lost(facts: Facts, member: Member, grant: Bootstrap) -> bool:
     """
     volume = volume_of(facts, member)
     gone = member.claim is None and member.pod is not None and not facts.ephemeral(member)
-    return gone if not volume else volume != grant.volume
+    return gone if not volume else grant.volume not in ("", volume)
 
 
 def is_overdue(facts: Facts) -> bool:

@@ -118,13 +118,14 @@ def missing_instruction(facts: Facts, member: Member) -> StepResult:
 
 
 def elects_none(facts: Facts, member: Member) -> str:
-    """Return that a manager runs and takes part in no election, while only members of removed pools could; or nothing.
+    """Return that a manager runs and takes part in no election, while too few others are in the spec; or nothing.
 
     The disaster this prevents: a setting keeps the managers from finding each other, and their pool gets another name
     when it is corrected. The new managers wait for a database, and it waits for the correction of the old ones.
     """
     voters = recorded_voters(facts) if facts.formed else kept_voters(facts)
-    if facts.database is not None or member not in voters or any(m.pool in facts.pools for m in voters):
+    staying = [m for m in voters if m.pool in facts.pools]
+    if facts.database is not None or member not in voters or len(staying) > len(voters) // 2:
         return ""
     waits = member.alive and member.pod is not None and member.pod.running and facts.overdue(member)
     return f"it runs, and no cluster has answered for more than {OVERDUE / 60:.0f} minutes" if waits else ""

@@ -30,6 +30,7 @@ from stateward.planning.model.phase import STARTING, Phase
 from stateward.planning.safety.availability import needs_vote_moved, other_managers, quorum_without, voting_members
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.safety.sole_copies import moves_for, sole_verdict
+from stateward.planning.steps.membership.create_members import lacks_claim
 from stateward.planning.steps.rollout.prepare import is_drained, loses_with_pod, needs_empty, stage
 from stateward.planning.steps.rollout.restart_one import set_phase
 
@@ -209,11 +210,16 @@ def repair_in_pod(facts: Facts, member: Member, change: Change) -> StepResult:
 
 
 def broken_by_same_change(facts: Facts, member: Member) -> str | None:
-    """Return the other member that this very change has broken; None once this member is staged."""
+    """Return the other member that this very change has broken; None once this member is staged.
+
+    No change takes a claim away. The disaster this prevents: a setting keeps all managers from joining, one of them
+    loses its volume, and the correction is kept from the others because of the one that can never start.
+    """
     if staged(facts, member):
         return None
     target = member_target(facts, member, facts.pools[member.pool])
     others = (m for m in facts.obs.members if m.pool == member.pool and m.name != member.name)
+    others = (m for m in others if not lacks_claim(facts, m))
     bad = (m for m in others if m.pod is not None and facts.trouble(m) and not differing(m.pod.inputs, target))
     return next((f"{m.name} does not start with the change that {member.name} would get" for m in bad), None)
 

@@ -8,7 +8,7 @@ from stateward.planning.model import observation as o
 from stateward.planning.report.status import status
 from stateward.planning.steps.membership.bootstrap import form_anew
 from stateward.planning.steps.membership.earlier_cluster import changed_volume
-from tests.unit.planning.world import World, hot, managers, settled
+from tests.unit.planning.world import PoolSpec, World, hot, managers, settled
 
 NAMES = ("c-managers-0", "c-managers-1", "c-managers-2")
 
@@ -126,3 +126,26 @@ def test_managers_whose_pods_were_not_recorded_get_new_ones_before_another_clust
     assert not kept
     assert set(world.did(a.DeletePod)) == set(NAMES)
     world.edit(pools=[managers(ephemeral=True), hot(2)]).run()
+
+
+def not_first(*pools: PoolSpec) -> World:
+    """Return a cluster before it is formed in which the first name of the managers is not used."""
+    asked = o.Replacement(replace=frozenset({"c-managers-0"}))
+    return World(managers(1, ephemeral=True), *pools).edit(policy={"replacement": asked})
+
+
+def test_a_manager_with_another_name_than_the_first_forms_the_cluster_in_its_next_pod() -> None:
+    """The disaster this prevents: the operator deletes the pod that is on record, and the user is asked for consent."""
+    world = not_first(hot(2)).run()
+    assert world.did(a.DeletePod) == world.did(a.GrantBootstrap) == ["c-managers-1"]
+    first, second = (x.volume for _, x in world.log if isinstance(x, a.RecordBootstrap))
+    pod = world.bodies["c-managers-1"].pod
+    assert pod is not None
+    assert (first, second) == ("", pod.uid)
+
+
+def test_the_grant_goes_to_another_manager_if_the_one_on_record_leaves_before_it_could_get_it() -> None:
+    """The disaster this prevents: its pool gets another name, it never forms the cluster, and others wait for it."""
+    world = not_first(hot(2)).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    world.edit(pools=[managers(1, "masters", ephemeral=True), hot(2)], policy={}).run()
+    assert world.did(a.GrantBootstrap) == ["c-masters-0"]

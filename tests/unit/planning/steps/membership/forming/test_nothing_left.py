@@ -200,29 +200,6 @@ def test_a_pool_that_gets_the_role_of_managers_after_all_were_lost_does_not_coun
     assert world.voters == {"c-managers-0"}
 
 
-def test_managers_of_a_removed_pool_that_elect_none_ask_for_their_pool() -> None:
-    """The disaster this prevents: they wait for a correction, and the pool that has it waits for them."""
-    world = settled(managers(1), hot(2)).edit(hang={("config/a", "bad")})
-    world.edit(pools=[managers(1, config={"config/a": "bad"}), hot(2)]).ticks(30)
-    world.edit(pools=[managers(1, "masters"), hot(2)]).ticks(10)
-    assert "PoolNeeded" not in reasons(world), "it may only be slow"
-    world.ticks(60)
-    assert reasons(world)["PoolNeeded"] == (
-        "c-managers-0 does not serve (it runs, and no cluster has answered for more than 10 minutes), and can only be"
-        " repaired with pool managers in the spec"
-    )
-    world.edit(pools=[managers(1, "masters"), managers(1), hot(2)]).run()
-    assert "PoolNeeded" not in reasons(world)
-
-
-def test_managers_of_a_removed_pool_ask_for_it_only_if_none_is_in_the_spec() -> None:
-    world = settled(managers(1), managers(2, "others"), hot(2)).edit(hang={("config/a", "bad")})
-    bad = {"config/a": "bad"}
-    world.edit(pools=[managers(1, config=bad), managers(2, "others"), hot(2)], voters={"c-managers-0"}).ticks(30)
-    world.edit(pools=[managers(2, "others"), hot(2)], answers=False).ticks(100)
-    assert "PoolNeeded" not in reasons(world)
-
-
 def test_the_only_manager_with_a_vote_is_asked_for_and_comes_back_beside_its_successor() -> None:
     """The disaster this prevents: its StatefulSet is deleted once the successor has joined, which fills its place."""
     world = settled(managers(1), hot(2)).edit(pools=[managers(1, storage_class="other"), hot(2)])
@@ -312,12 +289,13 @@ def test_a_pool_with_data_that_gets_the_role_after_all_managers_were_lost_has_no
     assert world.did(a.RecordBootstrap) == ["c-hot-0"]
 
 
-def test_members_that_keep_data_in_pods_get_no_claims_when_their_pool_gets_managers_with_volumes() -> None:
-    """The disaster this prevents: with such a claim they count as managers that have kept their volumes."""
-    world = all_lost(settled(managers(), hot(3, ephemeral=True)), mixed(2, "hot"))
+@pytest.mark.parametrize("ephemeral", [False, True])
+def test_members_that_keep_data_in_pods_get_no_claims_when_their_pool_gets_the_role(*, ephemeral: bool) -> None:
+    """The disasters this prevents: with claims they count as managers with kept volumes; without, no one is asked."""
+    world = all_lost(settled(managers(), hot(3, ephemeral=True)), mixed(2, "hot", ephemeral=ephemeral))
     assert not world.did(a.Create)
     assert reasons(world)["EarlierVolumes"].endswith("to form a new cluster on: add a member to pool hot")
-    world.edit(pools=[mixed(3, "hot")]).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    world.edit(pools=[mixed(3, "hot", ephemeral=ephemeral)]).until(lambda w: bool(w.did(a.RecordBootstrap)))
     assert world.did(a.RecordBootstrap) == ["c-hot-3"]
 
 
