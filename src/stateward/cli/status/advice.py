@@ -369,6 +369,8 @@ ADVICE = {
     ),
     "VolumeGrowing": Advice(
         "the storage driver has expanded the volume and its file system",
+        "if the driver cannot, set a storage.size that it can provide and that is larger than the volume is now"
+        " (Kubernetes 1.32 or later), or give the member a new volume with spec.members.replace",
     ),
     "VolumeNotExpandable": Advice(
         "the storage class allows expansion",
