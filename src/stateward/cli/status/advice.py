@@ -296,7 +296,8 @@ ADVICE = {
         "correct or remove the annotation",
     ),
     "RestartsFirst": Advice(
-        "the restart in progress has ended",
+        "the restart in progress has ended, its member has been away for ten minutes, or the database has not answered"
+        " for one minute",
     ),
     "SecretMissing": Advice(
         "the Secret named for the keystore exists and has its keys",
