@@ -42,7 +42,8 @@ ADVICE = {
         " labels that the message names",
     ),
     "ConfigurationNotMounted": Advice(
-        "the kubelet updates the mounted Secret, usually within a second and at most two minutes",
+        "the kubelet updates the mounted Secret, usually within a second and at most two minutes. After three minutes"
+        " the operator writes the Secret again, because someone may have edited it",
         "if it takes much longer, check the kubelet of the node",
     ),
     "ProtocolSwitchFirst": Advice(
