@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stateward.agent.process.settings import Settings
+from stateward.agent.process.settings import LONGEST, Settings
 from stateward.agent.serving import inquiry
 
 
@@ -72,7 +72,7 @@ def _seconds(text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds <= 86400:
+    if not 0 < seconds <= LONGEST:
         raise ValueError(f"{text!r} is not a number of seconds above 0 and up to a day")
     return seconds
 

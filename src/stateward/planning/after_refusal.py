@@ -4,6 +4,9 @@ Each action of a plan follows from the observation, never from the effect of ano
 operator stops members on the condition that their shards are not reallocated in between. Without that condition they
 stay up. A member whose next template was not written also stays as it is: its pod would be recreated from another
 template.
+
+A refusal of the API server ends a plan: an object may have changed since it was read. Only the last actions of a plan
+(`LATE`) hold nothing back then but their own kind, which would be refused too.
 """
 
 from stateward.planning.model.actions import (
@@ -11,7 +14,12 @@ from stateward.planning.model.actions import (
     Create,
     DeletePod,
     Flush,
+    GrowVolume,
     LimitAllocation,
+    MoveCopies,
+    OwnVolume,
+    RestoreSnapshot,
+    RetainVolume,
     SetPhase,
     Stage,
     StopProcess,
@@ -19,6 +27,11 @@ from stateward.planning.model.actions import (
 from stateward.planning.model.phase import STOPPING
 
 GOING_DOWN = (DeletePod, StopProcess, Flush)
+LATE = (RetainVolume, OwnVolume, GrowVolume, Create, MoveCopies, RestoreSnapshot)
+"""Actions that a quota, a right or the database may refuse for a long time; they run last, in this order.
+
+Changes of a volume's owner come before the others of these: a claim that cannot be written delays no repair.
+"""
 
 
 def depends(action: Action, refused: Action) -> bool:
@@ -26,3 +39,12 @@ def depends(action: Action, refused: Action) -> bool:
     if isinstance(refused, LimitAllocation):
         return isinstance(action, GOING_DOWN) or (isinstance(action, SetPhase) and action.phase in STOPPING)
     return isinstance(refused, Create | Stage) and getattr(action, "member", None) == refused.member
+
+
+def is_held(action: Action, late: Action) -> bool:
+    """Return whether an action must not run after the API server has refused one of the last actions of its plan.
+
+    The disaster this prevents: the quota for volumes is used up, a volume cannot grow, and therefore no new member
+    takes the place of one whose machine is lost, although it needs no volume.
+    """
+    return type(action) is type(late) or depends(action, late)

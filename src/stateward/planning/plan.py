@@ -10,21 +10,16 @@ from collections.abc import Callable, Mapping
 import msgspec
 from msgspec import Struct
 
+from stateward.planning.after_refusal import LATE
 from stateward.planning.facts.change import change_of
 from stateward.planning.facts.facts import Facts, derive
 from stateward.planning.facts.removals import Removals, is_released
 from stateward.planning.model.actions import (
     Action,
-    Create,
     Drain,
     ExcludeVoters,
-    GrowVolume,
     MarkState,
-    MoveCopies,
-    OwnVolume,
     Release,
-    RestoreSnapshot,
-    RetainVolume,
     SetPhase,
 )
 from stateward.planning.model.intent import Intent, State, StepResult, Wait, merge
@@ -218,20 +213,12 @@ def runs_first(action: Action) -> bool:
     return action.ends and not isinstance(action, Drain | ExcludeVoters)
 
 
-LATE = (RetainVolume, OwnVolume, GrowVolume, Create, MoveCopies, RestoreSnapshot)
-"""Actions that a quota, a right or the database may refuse for a long time.
-
-Changes of a volume's owner come before these and after everything else: a claim that cannot be written delays no
-repair. The version of a volume's data comes last of all: every claim of a cluster gets it after an upgrade.
-"""
-
-
 def ordered(actions: tuple[Action, ...]) -> tuple[Action, ...]:
     """Return the actions in the order in which they run; the run ends with the first one that fails.
 
     Actions that undo a setting are already first. Actions that may be refused repeatedly are last: an exhausted quota
     must not keep the allocation limited, delay the departure that would free space, or delay the repair of a broken
-    member.
+    member. The version of a volume's data comes last of all: every claim of a cluster gets it after an upgrade.
     """
     return tuple(sorted(actions, key=urgency))
 

@@ -117,7 +117,7 @@ class Hands(FakeKubernetes):
     def grow(self, action: a.GrowVolume) -> None:
         claim = self.bodies[action.member].claim
         assert claim is not None
-        assert action.size >= claim.capacity
+        assert action.size > min(claim.capacity, claim.requested), "Kubernetes takes no growth back to the present size"
         claim.requested, claim.resized = action.size, action.at
         claim.grown = action.size if action.by_itself else 0
 

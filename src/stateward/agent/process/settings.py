@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import NamedTuple
 
+LONGEST = 86_400.0
+"""Seconds: the largest value of an option."""
+
 
 class Settings(NamedTuple):
     """The agent's settings. They are in the pod template and stay the same for the life of the pod."""

@@ -42,7 +42,8 @@ ADVICE = {
         " labels that the message names",
     ),
     "ConfigurationNotMounted": Advice(
-        "the kubelet updates the mounted Secret, usually within a second and at most two minutes",
+        "the kubelet updates the mounted Secret, usually within a second and at most two minutes. After three minutes"
+        " the operator writes the Secret again, because someone may have edited it",
         "if it takes much longer, check the kubelet of the node",
     ),
     "ProtocolSwitchFirst": Advice(
@@ -298,7 +299,8 @@ ADVICE = {
         "correct or remove the annotation",
     ),
     "RestartsFirst": Advice(
-        "the restart in progress has ended",
+        "the restart in progress has ended, its member has been away for ten minutes, or the database has not answered"
+        " for one minute",
     ),
     "SecretMissing": Advice(
         "the Secret named for the keystore exists and has its keys",
@@ -371,6 +373,8 @@ ADVICE = {
     ),
     "VolumeGrowing": Advice(
         "the storage driver has expanded the volume and its file system",
+        "if the driver cannot, set a storage.size that it can provide and that is larger than the volume is now"
+        " (Kubernetes 1.32 or later), or give the member a new volume with spec.members.replace",
     ),
     "VolumeNotExpandable": Advice(
         "the storage class allows expansion",

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from stateward import __version__
 from stateward.agent.process import configuration, handover
+from stateward.agent.process.settings import LONGEST
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.pods.probe import probe
@@ -64,7 +65,7 @@ def start(script: list[str], grace: int, *, asks: bool = True) -> Json:
         "key": f"{SECRETS}/tls.key",
         "token": f"{SECRETS}/token",
         **(_QUESTIONS if asks else {}),
-        "grace": str(max(1, grace - MARGIN)),
+        "grace": str(min(max(1, grace - MARGIN), int(LONGEST))),
         "releases": HOME,
     }
     words = [word for name, value in options.items() for word in (f"--{name}", value)]

@@ -16,6 +16,8 @@ TEMPLATE_REVISION = 1
 change of that part: pods of an earlier revision are reported, and recreated when the user agrees or with their next
 restart. A change that can wait without a report needs no new revision.
 """
+KUBERNETES_GRACE = 30
+"""Seconds that a pod gets to end if its template does not say."""
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 
@@ -65,6 +67,18 @@ def overridden(own: Json, template: Json) -> Json:
     marks = cast("dict[str, Json]", own["metadata"])
     kept: Json = {kind: {**(metadata.get(kind) or {}), **values} for kind, values in marks.items()}
     return {**merged, "metadata": {**metadata, **kept}}
+
+
+def grace_seconds(own: int, template: Json) -> int:
+    """Return the seconds that a pod gets to end: Stateward's own, or what the user's overrides say.
+
+    The disaster this prevents: a user gives a large member half an hour to close its shards, and its agent kills the
+    database after the two minutes that are usual.
+    """
+    name = "terminationGracePeriodSeconds"
+    spec: Json = merge({"spec": {name: own}}, template).get("spec") or {}
+    found: object = spec.get(name)
+    return found if isinstance(found, int) else KUBERNETES_GRACE
 
 
 def spread_preference(weight: int, labels: Mapping[str, str]) -> Json:

@@ -190,6 +190,8 @@ class Actor:
     async def _stage(self, action: a.Stage, existing: ClusterObjects) -> None:
         ordinal = int(action.member.removeprefix(names.member(existing.cluster.metadata.name, action.pool, 0)[:-1]))
         objects = self._member(existing, action, ordinal)
+        if action.again:
+            await self._remove_added(objects.config)
         await self._apply(kinds.SECRETS, objects.config)
         await self._create_agent_secret(objects, existing)
         await self._apply(kinds.STATEFUL_SETS, objects.workload)
@@ -197,6 +199,20 @@ class Actor:
             pod, checksum = late
             with suppress(NotFound, Conflict):  # the pod is another one by now, and made from the new template
                 await self._annotate(existing, pod, {names.ANNOTATION_WRITTEN: checksum})
+
+    async def _remove_added(self, config: dict[str, Any]) -> None:
+        """Remove what others have added to the configuration of a member: an apply leaves that as it is."""
+        try:
+            read = await self._api.get(kinds.SECRETS.raw(), key_in(config))
+        except NotFound:
+            return
+        added = (read.get("data") or {}).keys() - config["data"].keys()
+        if added:
+            exact = {name: read["metadata"][name] for name in ("uid", "resourceVersion")}
+            patch = {"metadata": exact, "data": dict.fromkeys(added)}
+            self._wrote(
+                kinds.SECRETS, await self._api.patch(kinds.SECRETS, key_in(config), patch, kind=PatchKind.MERGE)
+            )
 
     async def _create_agent_secret(self, objects: MemberObjects, existing: ClusterObjects) -> None:
         """Create the Secret by which the operator knows the agent of the next pod."""

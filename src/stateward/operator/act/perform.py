@@ -2,7 +2,8 @@
 
 Any other failure ends the round: it is then unknown whether the state still matches the plan. A refusal shows that it
 does. So it ends only what depends on the refused step, and is reported until the step succeeds. A pod that is not
-allowed counts as a refusal: nothing was sent.
+allowed counts as a refusal: nothing was sent. What the API server refuses ends the round too, except among the last
+steps of a plan, of which any may be refused for a long time.
 
 The disaster this prevents: a database that refuses to move a member's data (because its disks are too full) blocks the
 repair of another member, and the creation of the new one that would have taken the data.
@@ -25,7 +26,7 @@ from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.pod_rights.policy import NOT_ALLOWED, PodNotAllowed
 from stateward.operator.runtime.metrics import Metrics
 from stateward.operator.runtime.traces import span
-from stateward.planning.after_refusal import depends
+from stateward.planning.after_refusal import LATE, depends, is_held
 from stateward.planning.model.actions import Action
 from stateward.planning.model.intent import Wait
 from stateward.planning.model.observation import Observation
@@ -127,8 +128,9 @@ class Performer:
     async def _all(
         self, actions: Iterable[Action], existing: ClusterObjects, target: Target, refused: list[RefusedAction]
     ) -> None:
+        late, failure = list[Action](), None
         for action in actions:
-            if any(depends(action, earlier.action) for earlier in refused):
+            if any(depends(action, earlier.action) for earlier in refused) or any(is_held(action, m) for m in late):
                 continue
             member = getattr(action, "member", "")
             try:
@@ -140,7 +142,15 @@ class Performer:
                 refused.append(RefusedAction(action, error))
                 _log.warning("a step is refused; steps that do not depend on it continue", why=str(error))
                 continue
+            except ApiError as error:
+                if not (isinstance(action, LATE) and is_refused(error)):
+                    raise
+                late.append(action)
+                failure = failure or error
+                continue
             self._done(action, existing)
+        if failure is not None:
+            raise failure
 
     def _done(self, action: Action, existing: ClusterObjects) -> None:
         meta = existing.cluster.metadata

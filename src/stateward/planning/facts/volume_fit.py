@@ -29,9 +29,9 @@ def with_grown_sizes(desired: Desired, members: Iterable[Member]) -> Desired:
 def claim_mismatch(pool: Pool, claim: Claim) -> str | None:
     """Return why a claim cannot become what the pool asks for.
 
-    A volume that was asked to grow and has not yet may be asked for its old size again; a claim that is not bound
-    cannot be asked for another size. If any class is acceptable, an unbound claim whose class does not exist is not
-    waited for. The disaster this prevents: a misspelt class name that was then removed from the spec.
+    A volume that was asked to grow and has not yet has its old size; a claim that is not bound cannot be asked for
+    another size. If any class is acceptable, an unbound claim whose class does not exist is not waited for. The
+    disaster this prevents: a misspelt class name that was then removed from the spec.
     """
     if pool.storage_class is not None and claim.storage_class and claim.storage_class != pool.storage_class:
         return f"storage class {claim.storage_class} becomes {pool.storage_class}"

@@ -63,6 +63,8 @@ class Stage(Action, frozen=True):
     crossing: ProtocolSwitch = ProtocolSwitch.NONE
     keeps: Inputs | None = None
     """The inputs that only a new member can change, as this one has them; None if it is written as a new one."""
+    again: bool = False
+    """Whether it was written already, and something else is in the pod: what others have added is removed."""
 
 
 class DeletePod(Action, frozen=True):

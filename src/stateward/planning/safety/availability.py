@@ -60,9 +60,12 @@ def sole_problem(facts: Facts, member: Member, gone: frozenset[str]) -> str | No
 
 
 def zone_problem(facts: Facts, member: Member, gone: frozenset[str]) -> str | None:
-    """Return which unavailable member may be in another zone, as a reason; None if zones are not known."""
+    """Return which unavailable member may be in another zone, as a reason.
+
+    An unknown zone counts as another zone, unless no zone is known.
+    """
     zone = facts.zone(member.name)
-    other = next((name for name in sorted(gone) if zone and facts.zone(name) != zone), None)
+    other = next((name for name in sorted(gone) if facts.zone(name) != zone), None)
     if other is None:
         return None
     return f"{other} is down in {facts.zone(other) or 'a zone that is not known'}, and zones change one at a time"

@@ -127,6 +127,32 @@ async def test_a_write_that_the_api_server_refuses_needs_a_person(error: Excepti
     assert (wait.reason, wait.stalled) == ("StepFailed", stalled)
 
 
+GROW = a.GrowVolume(why="its pool asks for 2Ti", member="c-hot-0", claim=Ref("c-hot-0", "u", "1"), size=2**41)
+GROW_NEXT = a.GrowVolume(why="its pool asks for 2Ti", member="c-hot-1", claim=Ref("c-hot-1", "u", "1"), size=2**41)
+CREATE = a.Create(why="c-hot-9 failed", member="c-hot-2", pool="hot", ordinal=2, version="2.19.5")
+
+
+async def test_a_step_that_a_quota_refuses_for_long_keeps_no_step_of_another_kind_from_being_done() -> None:
+    """The disaster this prevents: the quota for volumes is used up, so no member replaces one whose machine is lost."""
+    quota = refusal(403, "Forbidden", "exceeded quota: storage, requested: requests.storage=1Ti")
+    done, outcome = await perform(GROW, GROW_NEXT, CREATE, RECORD, GrowVolume=quota)
+    assert done == [CREATE, RECORD]
+    assert outcome.failure is quota
+    (wait,) = outcome.waits("c")
+    assert (wait.reason, wait.stalled) == ("StepFailed", True)
+
+
+async def test_a_step_that_fails_in_another_way_ends_the_round_also_if_it_may_be_refused_for_long() -> None:
+    done, outcome = await perform(GROW, CREATE, GrowVolume=refusal(500, "InternalError", "no"))
+    assert (done, outcome.failure is None) == ([], False)
+
+
+async def test_what_needs_a_refused_step_of_the_same_member_is_not_done() -> None:
+    version = a.MarkState(why="new", member="c-hot-2", claim=Ref("c-hot-2", "u", "1"), version="3.0.0", again=True)
+    done, _ = await perform(CREATE, version, Create=refusal(403, "Forbidden", "exceeded quota"))
+    assert done == []
+
+
 async def test_an_agent_that_refuses_a_start_keeps_no_other_member_stopped() -> None:
     """The disaster this prevents: all members restart together, and the full disk of the first keeps all stopped."""
     other = a.StartProcess(why="it is there", member="c-hot-1", address="10.0.0.1", checksum="x")

@@ -102,6 +102,18 @@ def test_a_zone_that_is_not_known_is_another_one_where_others_are_known() -> Non
     assert together in (("hot-0", "hot-2"), ("hot-1", "hot-3"))
 
 
+def test_a_member_whose_zone_is_not_known_waits_for_one_that_is_down_in_a_known_zone() -> None:
+    """The disaster this prevents: some nodes lack the label of their zone, so parts of two zones are down at once."""
+    facts = facts_of([managers(), hot(4)], [], zones=2, budget=2, down="hot-0")
+    members = {
+        n: replace(m, pod=replace(m.pod, zone="")) if n == "hot-1" and m.pod is not None else m
+        for n, m in facts.members.items()
+    }
+    records = {n: replace(r, zone="") if n == "hot-1" else r for n, r in facts.obs.records.items()}
+    facts = replace(facts, members=members, obs=replace(facts.obs, records=records))
+    assert choose(facts, [members["hot-1"]]).held == {"hot-1": "hot-0 is down in z0, and zones change one at a time"}
+
+
 def test_a_member_that_is_down_in_another_zone_holds_all_other_members() -> None:
     facts = facts_of([managers(), hot(6)], [], zones=3, down="hot-4")
     choice = choose(facts, [m for m in facts.obs.members if m.pool == "hot" and m.pod])

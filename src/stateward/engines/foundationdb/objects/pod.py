@@ -67,11 +67,11 @@ def _initial(pool: ResolvedPool, build: Build) -> list[Json]:
 
 
 def _container(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
-    script = ["/bin/bash", "/stateward/scripts/start.sh"]
+    script, grace = ["/bin/bash", "/stateward/scripts/start.sh"], pods.grace_seconds(GRACE, pool.template)
     return {
         "name": ENGINE,
         "image": image(pool, build.version),
-        **(agent.start(script, GRACE, asks=False) if pool.managed else {"command": script}),
+        **(agent.start(script, grace, asks=False) if pool.managed else {"command": script}),
         "env": _environment(pool, ordinal, build),
         "ports": [
             *({"name": f"fdb-{i}", "containerPort": PORT + i, "protocol": "TCP"} for i in range(_processes(pool))),

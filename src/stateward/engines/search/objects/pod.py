@@ -83,11 +83,11 @@ def _spec(pool: ResolvedPool, ordinal: int, version: str, *, waits: bool) -> Jso
 
 
 def _container(pool: ResolvedPool, ordinal: int, version: str, *, waits: bool) -> Json:
-    script = ["/bin/bash", f"{ROOT}/scripts/{SCRIPT}"]
+    script, grace = ["/bin/bash", f"{ROOT}/scripts/{SCRIPT}"], pods.grace_seconds(GRACE, pool.template)
     return {
         "name": pool.flavor.engine,
         "image": image_for(pool.flavor, pool.cluster, version),
-        **(agent.start(script, GRACE) if pool.managed else {"command": script}),
+        **(agent.start(script, grace) if pool.managed else {"command": script}),
         "env": _environment(pool, ordinal, version, waits=waits),
         "ports": [
             {"name": "http", "containerPort": HTTP_PORT, "protocol": "TCP"},

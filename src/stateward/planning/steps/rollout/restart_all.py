@@ -68,11 +68,24 @@ def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, 
     ]
     if unwritten:
         return tuple(stage(facts, m, "all members restart together") for m in unwritten), ()
+    first = restarts_first(facts, members)
+    if first is not None:
+        return (), (first,)
+    return (), tuple(wait for m in members if (wait := unprepared(facts, m)) is not None)
+
+
+def restarts_first(facts: Facts, members: Sequence[Member]) -> Wait | None:
+    """Return the wait for restarts of other members, unless one of them can no longer be expected to end.
+
+    The disaster this prevents: the certificates of all members expire while one of them restarts, which ends when the
+    database answers. It never does before the others have restarted together, and these wait for the one.
+    """
     kept = {name for name in facts.obs.stopped & facts.going if is_stopped(facts.members[name])}
     others = sorted(facts.going - kept - {m.name for m in members})
-    if others:
-        return (), (Wait(facts.obs.name, "RestartsFirst", f"{', '.join(others)} is being restarted first"),)
-    return (), tuple(wait for m in members if (wait := unprepared(facts, m)) is not None)
+    ending = [name for name in others if not facts.overdue(facts.members[name])]
+    if not ending or facts.unanswered:
+        return None
+    return Wait(facts.obs.name, "RestartsFirst", f"{', '.join(ending)} is being restarted first")
 
 
 def left_out(facts: Facts, members: Sequence[Member]) -> Wait | None:

@@ -4,8 +4,11 @@ import base64
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from stateward.agent import commandline, options
 from stateward.agent.process import configuration
+from stateward.agent.process.settings import LONGEST
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines import opensearch
@@ -35,6 +38,17 @@ def test_the_agent_is_process_1_and_the_script_is_its_database() -> None:
     grace = template()["spec"]["terminationGracePeriodSeconds"]
     assert settings.grace_seconds < grace
     assert {probe["httpGet"]["port"] for name, probe in container.items() if name.endswith("Probe")} == {PROBES_PORT}
+
+
+@pytest.mark.parametrize(
+    ("asked", "agent"), [({}, 115.0), (1800, 1795.0), (10, 5.0), (0, 1.0), (None, 25.0), (10**6, LONGEST)]
+)
+def test_the_agent_gives_the_database_the_time_that_the_pod_has(asked: object, agent: float) -> None:
+    """The disaster this prevents: a pod has half an hour to end, and its agent kills the database after two minutes."""
+    own: Json = {} if asked == {} else {"podTemplate": {"spec": {"terminationGracePeriodSeconds": asked}}}
+    (container,) = template(**own)["spec"]["containers"]
+    (_, *before), script = commandline.split(container["args"])
+    assert options.settings(before, script).grace_seconds == agent
 
 
 def test_a_newer_agent_changes_nothing_by_which_members_are_compared() -> None:

@@ -85,3 +85,29 @@ def test_a_member_does_not_restart_while_the_other_one_with_the_copies_leaves() 
     assert workload is not None
     workload.replicas = 0
     assert sole_verdict(after_steps(derive(ending.observe(), ending.now), StepResult()), other) == reason
+
+
+def test_all_restart_together_also_if_a_restart_in_progress_cannot_end_before_that() -> None:
+    """The disaster this prevents: certificates expire while one member restarts, and no member trusts another."""
+    made = changed(world())
+    made.until(lambda w: bool(w.did(a.StartProcess)))
+    (first,) = made.did(a.StartProcess)
+    made.answers = False
+    made.ticks(3)
+    made.schedule = o.Schedule("schedule-coordinated")
+    made.until(lambda w: len(w.did(a.StopProcess)) == 6, limit=20)
+    made.until(lambda w: len(w.did(a.StartProcess)) == 6)
+    assert made.did(a.StartProcess).count(first) == 1
+    made.answers = True
+    made.run()
+
+
+def test_all_restart_together_although_one_does_not_come_back_from_its_own_restart() -> None:
+    made = changed(world())
+    made.until(lambda w: bool(w.did(a.StartProcess)))
+    (first,) = made.did(a.StartProcess)
+    made.hang |= set(NEW.items())
+    made.schedule = o.Schedule("schedule-coordinated")
+    made.ticks(5)
+    assert made.did(a.StopProcess) == [first]
+    made.until(lambda w: len(w.did(a.StopProcess)) == 6)

@@ -1,5 +1,7 @@
 """Volumes: expanded in place, other changes with a new member, or refused if requested."""
 
+from collections.abc import Callable
+
 import pytest
 
 from stateward.api.kinds.status import ClusterStatus
@@ -48,16 +50,36 @@ def test_a_class_that_is_not_known_to_grow_is_waited_for() -> None:
     assert "StorageClassUnknown" in reasons(world)
 
 
-def test_a_growth_that_is_reverted_before_it_happened_only_changes_the_request() -> None:
+def half_grown() -> tuple[World, Callable[[], int]]:
+    """Return a world with a volume of 10 GiB that was asked to grow to 20 GiB, and does not; and the size asked for."""
     world = settled(managers(), hot(1)).edit(pools=[managers(), hot(1, size=20 * GIB)])
     world.step_kubernetes = lambda: None
     world.tick()
     claim = world.bodies["c-hot-0"].claim
     assert claim is not None
     assert (claim.requested, claim.capacity) == (20 * GIB, 10 * GIB)
-    world.edit(pools=[managers(), hot(1)]).run()
-    assert claim.requested == 10 * GIB
-    assert not world.did(a.Create)
+    world.log.clear()
+    return world, lambda: claim.requested
+
+
+def test_a_growth_that_is_reverted_before_it_happened_is_not_asked_back() -> None:
+    """Kubernetes refuses a claim the size that its volume has, and a refused step would hold all later ones back."""
+    world, requested = half_grown()
+    world.edit(pools=[managers(), hot(1)]).ticks(5)
+    assert not world.log
+    (wait,) = world.plan().waits
+    assert (wait.subject, wait.reason) == ("c-hot-0", "VolumeGrowing")
+    assert "20Gi" in wait.message
+    world.edit(pools=[managers(), hot(1, size=20 * GIB)]).tick()
+    assert not world.plan().waits
+    assert (requested(), world.log) == (20 * GIB, [])
+
+
+def test_a_growth_that_does_not_happen_can_be_a_smaller_growth() -> None:
+    world, requested = half_grown()
+    world.edit(pools=[managers(), hot(1, size=15 * GIB)]).ticks(2)
+    assert world.did(a.GrowVolume) == ["c-hot-0"]
+    assert requested() == 15 * GIB
 
 
 def test_a_smaller_volume_is_a_new_member_in_place_of_each_one_at_a_time() -> None:
