@@ -29,9 +29,14 @@ GroupKind = tuple[str, str]
 
 
 def by_set(obj: PartialObject) -> Iterable[str]:
-    """Index objects by the set that they are part of."""
+    """Index objects by their namespace and the set that they are part of."""
     label = obj.metadata.labels.get(LABEL_PART_OF)
-    return (label,) if label else ()
+    return (placed_set(obj.metadata.namespace, label),) if label else ()
+
+
+def placed_set(namespace: str, label: str) -> str:
+    """Return what objects of a set are indexed by in a namespace; in none, if it is empty."""
+    return f"{namespace}/{label}"
 
 
 def kinds_in(annotations: dict[str, str]) -> frozenset[GroupKind]:

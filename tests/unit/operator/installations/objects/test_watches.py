@@ -58,7 +58,7 @@ class Server:
 
 
 def found(watches: Watches) -> list[str] | None:
-    objects = watches.of(SET, [THING])
+    objects = watches.of(HOME, [THING])
     return None if objects is None else [each.metadata.name for each in objects.get(THING, ())]
 
 
@@ -87,7 +87,7 @@ async def test_a_kind_that_goes_is_unknown_until_it_comes_back() -> None:
         server.serve()
         await asyncio.sleep(20)
         assert found(watches) is None
-        assert watches.all_of(SET, [THING]) is None
+        assert watches.all_of(HOME, [THING]) is None
         await asyncio.sleep(PATIENCE)
         assert found(watches) == []
         asked = len(server.watched)
