@@ -24,6 +24,9 @@ FINALIZER = f"{GROUP}/installation"
 MANAGER = "stateward-packages"
 """The field manager of packages' objects."""
 
+MOST_KINDS = 100
+"""Kinds of objects of one installation: each is watched, and its tenant can write any into the annotation."""
+
 GroupKind = tuple[str, str]
 """Group (empty for the core's) and kind."""
 
@@ -40,10 +43,10 @@ def placed_set(namespace: str, label: str) -> str:
 
 
 def kinds_in(annotations: dict[str, str]) -> frozenset[GroupKind]:
-    """Return the kinds of objects that an installation has ever created, from its annotation."""
+    """Return the kinds of objects that an installation has ever created, from its annotation; at most `MOST_KINDS`."""
     names = annotations.get(ANNOTATION_KINDS, "").split(",")
     parts = (name.strip().partition(".") for name in names if name.strip())
-    return frozenset((group, kind) for kind, _, group in parts)
+    return frozenset(sorted({(group, kind) for kind, _, group in parts})[:MOST_KINDS])
 
 
 def kinds_text(kinds: Iterable[GroupKind]) -> str:

@@ -111,12 +111,14 @@ class Watches:
             await self._options.clock.sleep(UNSERVED)
 
     async def _resource(self, kind: GroupKind) -> Raw:
-        delay = 1.0
+        delay, told = 1.0, ""
         while True:
             try:
                 return await self._kinds.preferred(*kind)
             except ApiError as error:
-                _log.info("cannot watch a kind yet", kind=".".join(kind), error=str(error))
+                if told != str(error):
+                    told = str(error)
+                    _log.info("cannot watch a kind yet", kind=".".join(kind), error=told)
                 await self._options.clock.sleep(delay)
                 delay = min(60.0, delay * 2)
 
