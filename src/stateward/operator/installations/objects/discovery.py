@@ -36,13 +36,8 @@ class Discovery:
             lock = self._locks[path] = asyncio.Lock()
         async with lock:
             now = self._clock.monotonic()
-            known: tuple[float, Any] = self._answers.get(path, (float("-inf"), None))
-            at, found = known
-            if now - at >= SHARED_SECONDS:
-                found = await self._asked(path, view)
-                now = self._clock.monotonic()
-                self._answers = {known: each for known, each in self._answers.items() if now - each[0] < SHARED_SECONDS}
-                self._answers[path] = now, found
+            at, known = self._answers.get(path, (float("-inf"), None))
+            found: Any = known if now - at < SHARED_SECONDS else await self._fresh(path, view)
         if isinstance(found, ApiError):
             raise found
         return found
@@ -51,6 +46,13 @@ class Discovery:
         """Ask again for these paths, whenever they were asked for last."""
         for path in paths:
             self._answers.pop(path, None)
+
+    async def _fresh(self, path: str, view: type[T]) -> T | ApiError:
+        """Ask, and keep the answer in place of all that do not count any more."""
+        found, now = await self._asked(path, view), self._clock.monotonic()
+        self._answers = {known: each for known, each in self._answers.items() if now - each[0] < SHARED_SECONDS}
+        self._answers[path] = now, found
+        return found
 
     async def _asked(self, path: str, view: type[T]) -> T | ApiError:
         try:
