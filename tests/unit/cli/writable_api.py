@@ -34,9 +34,9 @@ class WritableApi(FakeApi):
             names = ("name", "kind", "namespaced")
             self.requests[path] = {"resources": [dict(zip(names, kind, strict=True)) for kind in kinds]}
         self.requests["/api"] = {"versions": ["v1"]}
-        for group in ("apps", "batch"):
-            version = {"version": "v1", "groupVersion": f"{group}/v1"}
-            self.requests[f"/apis/{group}"] = {"preferredVersion": version, "versions": [version]}
+        versions = {group: {"version": "v1", "groupVersion": f"{group}/v1"} for group in ("apps", "batch")}
+        groups = [{"name": name, "preferredVersion": v, "versions": [v]} for name, v in versions.items()]
+        self.requests["/apis"] = {"groups": groups}
 
     def names(self, plural: str) -> list[str]:
         """Return the names of the objects of a kind."""

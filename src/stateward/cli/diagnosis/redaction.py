@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from stateward.api.values.base import Json
 from stateward.api.values.secret_forms import forms_of
+from stateward.cli.diagnosis.known_values import KnownValues
 
 GONE = "[REDACTED]"
 SHORTEST, LONGEST = 6, 4096
@@ -20,9 +21,9 @@ SHORTEST, LONGEST = 6, 4096
 
 PATTERNS = (
     (re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|\Z)", re.DOTALL), GONE),
-    (re.compile(r"\beyJ[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)?"), GONE),
+    (re.compile(r"\beyJ[\w-]{6,}(?:\.[\w-]+)*"), GONE),
     (re.compile(r"(?<=://)[^\s/@:]*:[^\s/@]+(?=@)"), GONE),
-    (re.compile(r"\b[\w.-]+:[\w.-]+@(?=[\d\[])"), f"{GONE}@"),
+    (re.compile(r"(?<![\w.-])[\w.-]++:[\w.-]++@(?=[\d\[])"), f"{GONE}@"),
     (re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"), GONE),
     (
         re.compile(r"(?i)\b(authorization[\"']?\s*[:=]\s*[\"']?)(?:(?:bearer|basic|apikey)\s+)?[^\s\"',;]+"),
@@ -31,13 +32,17 @@ PATTERNS = (
     (re.compile(r"(?i)\b(bearer|basic)(\s+)[\w.~+/=-]{8,}"), rf"\1\2{GONE}"),
     (
         re.compile(
-            r"(?i)([\w.-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?"
+            r"(?i)((?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?"
             r"(?:[_-]?(?:key|id|value))?[\"']?\s*[:=]\s*[\"']?)[^\s\"',;}{\[\]]+"
         ),
         rf"\1{GONE}",
     ),
 )
-"""What looks like a secret, and what is written in its place. The fourth is FoundationDB's cluster file."""
+"""What looks like a secret, and what is written in its place. The fourth is FoundationDB's cluster file.
+
+None is tried again at each character of a long word, because others choose how long texts are. So what begins as a
+token is one, also without the dot that a token has.
+"""
 
 NAMED_SO = re.compile(r"(?i)(passw(or)?d|passphrase|secret|token|credential|api_?key|access_?key|private_?key)")
 REFERENCES = re.compile(r"(?i)(name|ref|key|selector|path|mode|type|policy|seconds|version)s?$")
@@ -68,8 +73,7 @@ class Redactor:
     def __init__(self, public: Iterable[str] = ()) -> None:
         self._public = frozenset(public)
         """Values that are never replaced: names of members would make the report useless."""
-        self._learned: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
+        self._learned = KnownValues(SHORTEST)
         self.count = 0
         """How many places were replaced."""
 
@@ -78,18 +82,15 @@ class Redactor:
         for text in {value, value.strip()}:
             if not SHORTEST <= len(text) <= LONGEST or text in self._public or text.isdigit():
                 continue
-            self._learned |= {each for each in forms_of(text) if len(each) >= SHORTEST}
-            self._pattern = None
+            self._learned.add(forms_of(text))
 
     def text(self, text: str) -> str:
         """Return a text without what was learned, and without what looks like a secret."""
-        if self._pattern is None and self._learned:
-            longest_first = sorted(self._learned, key=lambda each: (-len(each), each))
-            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
-        if self._pattern is not None:
-            text = self._replaced(self._pattern, GONE, text)
+        text, count = self._learned.replaced(text, GONE)
+        self.count += count
         for pattern, by in PATTERNS:
-            text = self._replaced(pattern, by, text)
+            text, count = pattern.subn(by, text)
+            self.count += count
         return text
 
     def secret(self, body: Json) -> None:
@@ -122,11 +123,6 @@ class Redactor:
         if isinstance(value, list | tuple):
             return [self.shown(each) for each in cast("list[Any]", value)]
         return value
-
-    def _replaced(self, pattern: re.Pattern[str], by: str, text: str) -> str:
-        found, count = pattern.subn(by, text)
-        self.count += count
-        return found
 
     def _sized(self, value: Any) -> str:
         self.count += 1

@@ -126,6 +126,15 @@ def checked(place: str, item: Any) -> Document:
     return Document(place, name_of(item), cluster, tuple(problems), kind, namespace)
 
 
+def check_namespace(place: str, name: str, found: str, asked: str) -> None:
+    """Raise Failure if an object is in another namespace than the one that is asked for; empty: not said."""
+    if found and asked and found != asked:
+        text = (
+            f"{name} is in namespace {found}, and --namespace says {asked}; leave the option out, or correct the file"
+        )
+        raise Failure(f"{place}: {text}")
+
+
 def _judged(item: Any) -> tuple[Cluster | None, Iterable[Problem]]:
     if (record := _other_record(item)) is not None:
         return None, _problems_of(item, record)

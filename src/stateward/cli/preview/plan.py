@@ -16,7 +16,7 @@ from stateward.cli.packages.installation_forecast import document as installatio
 from stateward.cli.packages.installation_look import Offered
 from stateward.cli.packages.installation_plan import installation_preview, installations_in, packages_in
 from stateward.cli.preview import search_objects
-from stateward.cli.preview.documents import Document, is_ours, parts, read_documents
+from stateward.cli.preview.documents import Document, check_namespace, is_ours, parts, read_documents
 from stateward.cli.preview.forecast import blocked, forecast, unknowns
 from stateward.cli.preview.inputs import PlanInputs, read_inputs
 from stateward.cli.preview.offered_data import data_in
@@ -69,7 +69,7 @@ def plan(
     """
     given = list(parts(path)) if path is not None else []
     if installs := installations_in(given, name):
-        plan_installation(installs, packages_in(given), output, **target)
+        plan_installation(path or "", installs, packages_in(given), output, **target)
         return
     declared, others = search_objects.declared_in(given, name), search_objects.others_in(given)
     if len(others) < len(given) and not any(is_ours(item) for _, item in others) and not (name and data_in(others)):
@@ -105,7 +105,10 @@ def plan_declared(path: str, given: list[tuple[str, Any]], declared: list[Json],
 
 
 def read_declared(declared: list[Json], new: Cluster | None, **target: Any) -> list[search_objects.Shown]:
-    """Return what declared resources would change; `new` is a cluster that the same file creates."""
+    """Return what declared resources would change; `new` is a cluster that the same file creates. Raise Failure."""
+    for each in declared:
+        meta = each["metadata"]
+        check_namespace(str(each["kind"]), str(meta.get("name")), str(meta.get("namespace") or ""), target["namespace"])
     return run(lambda session: search_objects.previews(session, declared, new), **target) if declared else []
 
 
@@ -139,11 +142,12 @@ def previewed(
     return run(work, **target)
 
 
-def plan_installation(found: list[Installation], offered: Offered, output: str, **target: Any) -> None:
+def plan_installation(path: str, found: list[Installation], offered: Offered, output: str, **target: Any) -> None:
     """Show the effect of a change of an installation, with the exit codes of `plan`."""
     if len(found) != 1:
         raise Failure(f"it has {len(found)} installations; add the NAME of one")
     wanted = found[0]
+    check_namespace(path, wanted.metadata.name, wanted.metadata.namespace, target["namespace"])
     target["namespace"] = target["namespace"] or wanted.metadata.namespace
     what = run(lambda session: installation_preview(session, wanted, offered), **target)
     names = [str(change.identity) for change in changes_of(what)]
@@ -177,6 +181,7 @@ def changed_cluster(
         raise Failure(f"{path}: {_not_one(name, found)}")
     if found[0].cluster is None:
         raise Failure("\n".join(f"{found[0].place}: {problem}" for problem in found[0].problems))
+    check_namespace(found[0].place, found[0].name, found[0].namespace, namespace)
     return found[0].cluster
 
 

@@ -43,6 +43,11 @@ class Occurrence:
     action: str
     note: str
 
+    @property
+    def namespace(self) -> str:
+        """The namespace of the object: namespaces take turns when events are written."""
+        return self.regarding.namespace
+
 
 @dataclass(slots=True)
 class Series:

@@ -5,8 +5,8 @@ later). Adding a ready key again changes nothing, so a burst of events is one pi
 it is processed is ready again afterwards, at the end of the queue. A failed key comes back after its own delay, which
 grows with its failures; it never delays another key.
 
-Of several ready keys, one of the namespace with the fewest keys in work comes first, and then the one that is ready for
-the longest time.
+Of several ready keys, one of the namespace with the fewest keys in work comes first, then one of the namespace whose
+last turn was the earliest, and then the one that is ready for the longest time.
 
 The disaster this prevents: a tenant declares 200 objects in a database that answers each request after 15 s. They take
 every worker again and again, and an object of another tenant waits for a quarter of an hour.
@@ -51,6 +51,8 @@ class WorkQueue(Generic[H]):
         """The ready keys of each namespace, with their place in the order of all."""
         self._busy = Counter[str]()
         """Keys in work, by namespace."""
+        self._turns: dict[str, int] = {}
+        """When each namespace had its last turn, in the order of all, since nothing was ready."""
         self._processing: set[H] = set()
         self._again: set[H] = set()
         self._due: dict[H, float] = {}
@@ -162,6 +164,9 @@ class WorkQueue(Generic[H]):
         key, _ = self._waiting[namespace].popitem(last=False)
         if not self._waiting[namespace]:
             del self._waiting[namespace]
+        self._turns[namespace] = next(self._order)
+        if not self._waiting:
+            self._turns.clear()
         since = self._ready.pop(key)
         self._processing.add(key)
         self._busy[namespace] += 1
@@ -170,9 +175,14 @@ class WorkQueue(Generic[H]):
         self._report()
         return key
 
-    def _place(self, namespace: str) -> tuple[int, int]:
-        """Return by what a namespace with ready keys has its turn: the keys in work, and the place of its first one."""
-        return self._busy[namespace], next(iter(self._waiting[namespace].values()))
+    def _place(self, namespace: str) -> tuple[int, int, int]:
+        """Return by what a namespace with ready keys has its turn.
+
+        The keys in work, its last turn (a single worker would else do all that is ready in one first), and the place of
+        its first key.
+        """
+        first = next(iter(self._waiting[namespace].values()))
+        return self._busy[namespace], self._turns.get(namespace, -1), first
 
     async def _wait(self) -> None:
         self._wakeup.clear()

@@ -88,7 +88,7 @@ class SharedTools:
 
     def known_objects(self, live: Installation) -> CachedObjects:
         """Return what is known of the objects of an installation without asking."""
-        return CachedObjects(self.watches, self.memory, set_id(live.metadata.name, live.metadata.namespace))
+        return CachedObjects(self.watches, self.memory, key_of(live))
 
     def tools_of(self, live: Installation) -> ObjectTools:
         """Return the tools with the rights of an installation's account; raises NotAllowedError without one.

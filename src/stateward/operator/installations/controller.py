@@ -78,7 +78,7 @@ class InstallationControl:
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
         self._clock = setting.clock
-        self._kinds = setting.kinds or ServedKinds(setting.api)
+        self._kinds = setting.kinds or ServedKinds(setting.api, setting.clock)
         self._options = ReflectorOptions(clock=self._clock, rng=setting.rng)
         self._installations: Store[Installation] = Store("installations", namespaces=setting.namespaces)
         self._library = Library(setting.api, setting.namespaces, setting.background)

@@ -33,7 +33,7 @@ async def renew_records(shared: SharedTools, installation: Installation) -> bool
     mine = set_id(meta.name, meta.namespace)
     if shared.memory.renewed(mine):
         return True
-    seen = shared.watches.of(mine, kinds_in(meta.annotations) & TEMPLATES.keys() - ONCE)
+    seen = shared.watches.of(key_of(installation), kinds_in(meta.annotations) & TEMPLATES.keys() - ONCE)
     if seen is None:
         return False
     for kind, bodies in seen.items():

@@ -9,6 +9,7 @@ from stateward.api.kinds.installation import Installation, InstallationStatus, R
 from stateward.kube.events.event_record import Severity
 from stateward.kube.objects.errors import ApiError, Conflict, Forbidden, NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
+from stateward.kube.objects.metadata import key_of
 from stateward.operator.installations.annotations import remove_finalizer
 from stateward.operator.installations.context import SharedTools
 from stateward.operator.installations.deletion import is_namespace_deleted, remove_objects
@@ -235,7 +236,7 @@ class Reconciliation:
             await self._status_writer.write(status)
             return None
         applier = self._shared.applier(live)
-        seen = self._shared.watches.of(applier.set_id, kinds_in(live.metadata.annotations))
+        seen = self._shared.watches.of(key_of(live), kinds_in(live.metadata.annotations))
         if seen is None:
             await self._status_writer.write(status)
             return BUSY_SECONDS

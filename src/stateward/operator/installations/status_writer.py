@@ -14,8 +14,15 @@ from stateward.kube.objects.errors import Conflict, Invalid
 from stateward.kube.objects.metadata import key_of
 from stateward.operator.installations.annotations import add_marks
 from stateward.operator.installations.context import SharedTools
+from stateward.operator.installations.objects.faults import HeldError
 from stateward.operator.installations.objects.owned_objects import findable
-from stateward.operator.installations.objects.views import INSTALLATIONS, GroupKind, kinds_in
+from stateward.operator.installations.objects.views import (
+    ANNOTATION_KINDS,
+    INSTALLATIONS,
+    MOST_KINDS,
+    GroupKind,
+    kinds_in,
+)
 from stateward.packages.plans.reporting import reported
 from stateward.planning.report.reconcile_failure import REASON
 
@@ -82,15 +89,20 @@ class StatusWriter:
         return after
 
     async def mark(self, kinds: Iterable[GroupKind], *, sure: bool = True) -> None:
-        """Record the kinds of objects that may exist from now on; raises NotAllowedError, Conflict, ApiError.
+        """Record the kinds of objects that may exist from now on.
+
+        Raises HeldError if they are too many, NotAllowedError, Conflict, ApiError.
 
         Only kinds that the account may list: the objects can then be found again, to be pruned and removed. A package
         that once named others would block its own correction, and the deletion of the installation, with lists that the
         account may not read. Unless they have to be `sure`, such kinds are left out, and so are kinds that are not
         served yet.
         """
-        fresh = sorted(frozenset(kinds) - kinds_in(self.live.metadata.annotations))
+        known = kinds_in(self.live.metadata.annotations)
+        fresh = sorted(frozenset(kinds) - known)
         may = [kind for kind in fresh if await self._findable(kind, sure=sure)]
+        if len(known) + len(may) > MOST_KINDS:
+            raise HeldError(f"its objects have more than {MOST_KINDS} kinds (annotation {ANNOTATION_KINDS})")
         before, self.live = self.live, await add_marks(self._shared.tools.api, self.live, may)
         if self.live is not before:
             self._shared.wrote(self.live)

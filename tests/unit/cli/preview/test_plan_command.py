@@ -301,3 +301,13 @@ def test_a_foreign_resource_in_the_file_is_not_taken_for_an_installation(run: Ru
     result = run("plan", "-f", "-", stdin=f"{text}---\n{CHANGED % '2.19.5'}")
     assert result.exit_code == ExitCode.CHANGES
     assert "2.17.1 → 2.19.5" in result.output
+
+
+@pytest.mark.parametrize("command", ["plan", "rehearse"])
+def test_a_file_of_another_namespace_than_the_option_is_refused(run: Run, running: FakeApi, command: str) -> None:
+    """The plan of the cluster of that name in another namespace says nothing about what `kubectl apply` would do."""
+    running.add("osclusters", {**running.objects["osclusters", Key("default", "logs")]})
+    there = (CHANGED % "2.19.5").replace("{name: logs}", "{name: logs, namespace: elsewhere}")
+    done = run(command, "-f", "-", "-n", "default", stdin=there)
+    assert done.exit_code == 1
+    assert "namespace elsewhere" in done.stderr

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from stateward.kube.client.client import Body
 from stateward.kube.events.event_record import Occurrence, Severity, about
 from stateward.kube.events.events import EventLimits, EventRecorder
 from stateward.kube.objects.errors import Forbidden, TransportError
-from stateward.kube.objects.metadata import ObjectMeta
+from stateward.kube.objects.metadata import ObjectMeta, T
 from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.resources import NODES, PODS
 from stateward.kube.timing.virtual_time import VirtualClock
 from tests.unit.kube.memory_api import MemoryApi
@@ -166,3 +168,28 @@ async def test_a_long_note_is_cut_to_what_the_server_takes() -> None:
         recorder.record(happened("ü" * 1000))
         await asyncio.sleep(1)
     assert len(written(api)[0]["note"].encode()) <= 1024
+
+
+class SlowApi(MemoryApi):
+    """Takes a tenth of a second for each event."""
+
+    async def create(self, resource: Resource[T], body: Body, *, namespace: str = "") -> T:
+        await asyncio.sleep(0.1)
+        return await super().create(resource, body, namespace=namespace)
+
+
+def of_tenant(namespace: str, number: int) -> Occurrence:
+    meta = ObjectMeta(name=f"a-{number}", namespace=namespace, uid=f"{namespace}-{number}")
+    return Occurrence(about(PODS, Pod(metadata=meta)), Severity.NORMAL, "Restart", "Restarting", f"number {number}")
+
+
+async def test_events_of_one_namespace_do_not_keep_those_of_another_from_being_written() -> None:
+    """The disaster: a tenant has the operator record thousands of events, and no other tenant sees any event."""
+    async with recording(SlowApi(), EventLimits(series=100)) as (recorder, api):
+        for number in range(90):
+            recorder.record(of_tenant("loud", number))
+        recorder.record(of_tenant("quiet", 0))
+        for number in range(90, 600):
+            recorder.record(of_tenant("loud", number))
+            await asyncio.sleep(0.02)
+    assert [each for each in written(api) if each["metadata"]["namespace"] == "quiet"]

@@ -337,3 +337,18 @@ async def test_a_namespace_whose_work_is_slow_holds_up_no_other() -> None:
     assert len(began) == 203
     assert await workers.stop(grace=20.0)
     await task
+
+
+async def test_with_one_worker_namespaces_take_turns() -> None:
+    """The disaster: a tenant has a thousand keys ready, and the one of another tenant comes after all of them."""
+    queue = WorkQueue[Key](clock=VirtualClock())
+    for number in range(100):
+        queue.add(Key("loud", f"a-{number}"))
+    queue.add(Key("quiet", "b"))
+    taken = list[str]()
+    for _ in range(20):
+        key = await queue.get()
+        taken.append(key.namespace)
+        queue.add(key)  # It has work again at once, and holds up the first one no more than that one holds it up.
+        queue.done(key)
+    assert taken == ["loud", "quiet"] * 10

@@ -11,10 +11,11 @@ from stateward.api.values.base import Json
 from stateward.kube.cache.apply import state_of
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.operator.installations.objects.kinds import Raw
-from stateward.operator.installations.objects.views import GroupKind, by_set
+from stateward.operator.installations.objects.views import GroupKind
 from stateward.operator.installations.objects.watches import Watches
 from stateward.operator.installations.objects.write_memory import WriteMemory
 from stateward.packages.format.trees import at, obj
+from stateward.packages.plans.steps import LABEL_PART_OF, set_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +24,19 @@ class CachedObjects:
 
     watches: Watches
     memory: WriteMemory
-    set_id: str
+    installation: Key
+
+    @property
+    def set_id(self) -> str:
+        """The name of the set of these objects."""
+        return set_id(self.installation.name, self.installation.namespace)
 
     def ours(self, kind: Raw, key: Key) -> PartialObject | None:
         """Return an object that the caches show as one of the installation, and as one that stays."""
         seen = self.watches.find((kind.group, kind.kind), key)
-        return seen if seen is not None and self.set_id in by_set(seen) and not seen.metadata.terminating else None
+        if seen is None or seen.metadata.labels.get(LABEL_PART_OF) != self.set_id or seen.metadata.terminating:
+            return None
+        return seen
 
     def is_as_written(self, seen: PartialObject, wanted: Json) -> bool:
         """Return whether an object is as this process has left it, and was created from the current manifest."""
@@ -43,7 +51,7 @@ class CachedObjects:
 
         They may if a kind is not watched yet, or if an object that this process has created is not in them.
         """
-        seen = self.watches.all_of(self.set_id, kinds)
+        seen = self.watches.all_of(self.installation, kinds)
         if seen is None:
             return None
         there = {body.metadata.uid for bodies in seen.values() for body in bodies}

@@ -1,4 +1,4 @@
-"""The API server's resource for a kind: asked once, and again for an unknown kind.
+"""The API server's resource for a kind: asked once, and again for an unknown kind (`discovery`).
 
 Packages name kinds that are unknown here; only the server knows their path, and whether they are namespaced.
 """
@@ -8,12 +8,15 @@ from typing import Any, Protocol
 
 import msgspec
 
-from stateward.kube.client.client import Api, RawRequest
-from stateward.kube.objects.errors import BadRequest, DecodeError, UnknownResource
-from stateward.kube.objects.metadata import T
+from stateward.kube.client.client import Api
+from stateward.kube.objects.errors import BadRequest, UnknownResource
 from stateward.kube.objects.resource import Resource
+from stateward.kube.timing.clock import Clock, SystemClock
+from stateward.operator.installations.objects.discovery import Discovery
 
 Raw = Resource[dict[str, Any]]
+GROUPS = "/apis"
+"""The path of the list of all groups."""
 _LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 _GROUP = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _API_VERSION = re.compile(rf"({_LABEL}(\.{_LABEL})*/)?{_LABEL}")
@@ -51,15 +54,20 @@ class _Version(msgspec.Struct, frozen=True):
 
 
 class _Group(msgspec.Struct, rename="camel"):
+    name: str = ""
     preferred_version: _Version = _Version()
     versions: list[_Version] = []
+
+
+class _Groups(msgspec.Struct):
+    groups: list[_Group] = []
 
 
 class ServedKinds:
     """The kinds that an API server lists."""
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
+    def __init__(self, api: Api, clock: Clock | None = None) -> None:
+        self._discovery = Discovery(api, clock or SystemClock())
         self._known: dict[str, dict[str, Raw]] = {}
         self._versions: dict[str, tuple[str, ...]] = {}
 
@@ -91,22 +99,26 @@ class ServedKinds:
     def forget(self, group: str) -> None:
         """Forget the kinds of a group: CRDs are created, deleted and changed."""
         self._versions.pop(group, None)
+        self._discovery.forget(GROUPS)
         for version in [version for version in self._known if version.rpartition("/")[0] == group]:
             del self._known[version]
+            self._discovery.forget(_path(version))
 
     async def _versions_of(self, group: str) -> tuple[str, ...]:
         if not group:
             return ("v1",)
-        found = _decoded(await self._api.request(RawRequest(f"/apis/{group}")), _Group)
-        names = [found.preferred_version.version, *(version.version for version in found.versions)]
-        return tuple(dict.fromkeys(name for name in names if name))
+        # All groups in one answer: so a group that is not served costs no request of its own.
+        for found in (await self._discovery.ask(GROUPS, _Groups)).groups:
+            if found.name == group:
+                names = [found.preferred_version.version, *(version.version for version in found.versions)]
+                return tuple(dict.fromkeys(name for name in names if name))
+        raise UnknownResource(f"the API server has no group {group!r}")
 
     async def _asked(self, api_version: str) -> dict[str, Raw]:
         if not _API_VERSION.fullmatch(api_version):
             raise BadRequest(f"apiVersion: {api_version!r} is neither VERSION nor GROUP/VERSION, such as v1 or apps/v1")
         group, _, version = api_version.rpartition("/")
-        path = f"/apis/{api_version}" if group else f"/api/{api_version}"
-        found = _decoded(await self._api.request(RawRequest(path)), _List)
+        found = await self._discovery.ask(_path(api_version), _List)
         return {
             served.kind: Resource(group, version, served.name, served.kind, dict[str, Any], served.namespaced)
             for served in found.resources
@@ -114,8 +126,5 @@ class ServedKinds:
         }
 
 
-def _decoded(body: bytes, view: type[T]) -> T:
-    try:
-        return msgspec.json.decode(body, type=view)
-    except msgspec.DecodeError as error:
-        raise DecodeError(f"cannot read the API server's list of kinds: {error}") from error
+def _path(api_version: str) -> str:
+    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"

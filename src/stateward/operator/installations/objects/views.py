@@ -24,21 +24,29 @@ FINALIZER = f"{GROUP}/installation"
 MANAGER = "stateward-packages"
 """The field manager of packages' objects."""
 
+MOST_KINDS = 100
+"""Kinds of objects of one installation: each is watched, and its tenant can write any into the annotation."""
+
 GroupKind = tuple[str, str]
 """Group (empty for the core's) and kind."""
 
 
 def by_set(obj: PartialObject) -> Iterable[str]:
-    """Index objects by the set that they are part of."""
+    """Index objects by their namespace and the set that they are part of."""
     label = obj.metadata.labels.get(LABEL_PART_OF)
-    return (label,) if label else ()
+    return (placed_set(obj.metadata.namespace, label),) if label else ()
+
+
+def placed_set(namespace: str, label: str) -> str:
+    """Return what objects of a set are indexed by in a namespace; in none, if it is empty."""
+    return f"{namespace}/{label}"
 
 
 def kinds_in(annotations: dict[str, str]) -> frozenset[GroupKind]:
-    """Return the kinds of objects that an installation has ever created, from its annotation."""
+    """Return the kinds of objects that an installation has ever created, from its annotation; at most `MOST_KINDS`."""
     names = annotations.get(ANNOTATION_KINDS, "").split(",")
     parts = (name.strip().partition(".") for name in names if name.strip())
-    return frozenset((group, kind) for kind, _, group in parts)
+    return frozenset(sorted({(group, kind) for kind, _, group in parts})[:MOST_KINDS])
 
 
 def kinds_text(kinds: Iterable[GroupKind]) -> str:

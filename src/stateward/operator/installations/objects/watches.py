@@ -16,7 +16,7 @@ from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.objects.resource import Selection
 from stateward.operator.installations.objects.kinds import Kinds, Raw
-from stateward.operator.installations.objects.views import GroupKind, by_set
+from stateward.operator.installations.objects.views import GroupKind, by_set, placed_set
 from stateward.packages.plans.steps import LABEL_PART_OF, set_id
 
 PATIENCE = 60.0
@@ -69,8 +69,8 @@ class Watches:
         for task in self._tasks.values():
             task.cancel()
 
-    def of(self, set_id: str, kinds: Iterable[GroupKind]) -> dict[GroupKind, tuple[PartialObject, ...]] | None:
-        """Return the objects of a set by kind; None until all kinds are known.
+    def of(self, installation: Key, kinds: Iterable[GroupKind]) -> dict[GroupKind, tuple[PartialObject, ...]] | None:
+        """Return the objects of an installation by kind; None until all kinds are known.
 
         A kind that cannot be watched, perhaps for missing rights, is left out after a minute: the others are still
         maintained.
@@ -82,7 +82,7 @@ class Watches:
                 if self._options.clock.monotonic() - self._since.get(kind, 0.0) > PATIENCE:
                     continue
                 return None
-            found[kind] = store.indexed("set", set_id)
+            found[kind] = _of_installation(store, installation)
         return found
 
     def find(self, kind: GroupKind, key: Key) -> PartialObject | None:
@@ -90,13 +90,15 @@ class Watches:
         store = self._stores.get(kind)
         return store.get(key) if store is not None and store.has_synced and key not in store.unreadable else None
 
-    def all_of(self, set_id: str, kinds: Iterable[GroupKind]) -> dict[GroupKind, tuple[PartialObject, ...]] | None:
-        """Return the objects of a set by kind; None if any kind is unknown, however long it takes."""
+    def all_of(
+        self, installation: Key, kinds: Iterable[GroupKind]
+    ) -> dict[GroupKind, tuple[PartialObject, ...]] | None:
+        """Return the objects of an installation by kind; None if any kind is unknown, however long it takes."""
         stores = {kind: self._stores.get(kind) for kind in kinds}
         known = {kind: s for kind, s in stores.items() if s is not None and s.has_synced and not s.unreadable}
         if known.keys() != stores.keys():
             return None
-        return {kind: store.indexed("set", set_id) for kind, store in known.items()}
+        return {kind: _of_installation(store, installation) for kind, store in known.items()}
 
     async def _watch(self, kind: GroupKind) -> None:
         while True:
@@ -109,12 +111,14 @@ class Watches:
             await self._options.clock.sleep(UNSERVED)
 
     async def _resource(self, kind: GroupKind) -> Raw:
-        delay = 1.0
+        delay, told = 1.0, ""
         while True:
             try:
                 return await self._kinds.preferred(*kind)
             except ApiError as error:
-                _log.info("cannot watch a kind yet", kind=".".join(kind), error=str(error))
+                if told != str(error):
+                    told = str(error)
+                    _log.info("cannot watch a kind yet", kind=".".join(kind), error=told)
                 await self._options.clock.sleep(delay)
                 delay = min(60.0, delay * 2)
 
@@ -136,6 +140,19 @@ class Watches:
 
     def _heard(self, delta: Delta[PartialObject]) -> None:
         for body in (delta.old, delta.new):
-            label = body.metadata.labels.get(LABEL_PART_OF, "") if body is not None else ""
-            if label in self._sets:
-                self._hear(self._sets[label])
+            if body is None:
+                continue
+            installation = self._sets.get(body.metadata.labels.get(LABEL_PART_OF, ""))
+            if installation is not None and body.metadata.namespace in ("", installation.namespace):
+                self._hear(installation)
+
+
+def _of_installation(store: Store[PartialObject], installation: Key) -> tuple[PartialObject, ...]:
+    """Return the objects of an installation in its own namespace, and in none.
+
+    The disaster this prevents: a tenant gives its objects the label of an installation of another namespace, which can
+    be guessed. They count as objects of that one, and it waits for rights in the tenant's namespace.
+    """
+    name = set_id(installation.name, installation.namespace)
+    homes = (installation.namespace, "")
+    return tuple(body for home in homes for body in store.indexed("set", placed_set(home, name)))

@@ -21,7 +21,6 @@ from stateward.operator.installations.objects.watches import Watches
 from stateward.operator.installations.objects.write_memory import WriteMemory
 from stateward.packages.format.reading import read_package
 from stateward.packages.format.yamltext import to_yaml
-from stateward.packages.plans.steps import set_id
 from stateward.packages.rendering.rendering import Use, places
 from stateward.packages.restarts.digests import RootKey
 from stateward.simulation.apiserver.client import WorldApi
@@ -160,7 +159,7 @@ async def test_what_a_user_has_put_in_the_place_of_an_object_is_not_overwritten(
     shown = msgspec.convert({"metadata": meta}, PartialObject)
     use = Use(read_package(files()), "web", HOME, {"LEVEL": "3"})
     watches = Watches(world.api, KnownKinds(), ("",), ReflectorOptions(), lambda _: None)
-    cached_objects = Stale(watches, WriteMemory(), set_id("web", HOME), shown)
+    cached_objects = Stale(watches, WriteMemory(), Key(HOME, "web"), shown)
     applier = Applier(ObjectTools(world.api, KnownKinds(), RootKey(b"k" * 32)), live, cached_objects)
     place = next(iter(places(use.package, "deploy")))
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m0"}, "data": {"a": "3"}}
@@ -179,7 +178,7 @@ async def test_what_others_may_scale_is_read_before_it_is_applied(world: World) 
     watches = Watches(api, KnownKinds(), ("",), ReflectorOptions(), lambda _: None)
     shown = msgspec.convert({"metadata": made["metadata"]}, PartialObject)
     live = await world.api.get(INSTALLATIONS, Key(HOME, "web"))
-    cached_objects = Stale(watches, WriteMemory(), set_id("web", HOME), shown)
+    cached_objects = Stale(watches, WriteMemory(), Key(HOME, "web"), shown)
     applier = Applier(ObjectTools(api, KnownKinds(), RootKey(b"k" * 32)), live, cached_objects)
     place = next(iter(places(use.package, "deploy")))
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m1"}, "data": {"a": "4"}}

@@ -26,9 +26,10 @@ class Server:
 
     async def request(self, request: Any) -> bytes:
         await asyncio.sleep(0)
+        if request.path == "/apis":
+            versions = [{"version": version} for version in self.versions]
+            return msgspec.json.encode({"groups": [{"name": "example.dev", "versions": versions}]})
         parts = request.path.removeprefix("/apis/").split("/")
-        if len(parts) == 1:
-            return msgspec.json.encode({"versions": [{"version": version} for version in self.versions]})
         kinds = self.versions.get(parts[1])
         if kinds is None:
             raise UnknownResource(f"no {request.path}")

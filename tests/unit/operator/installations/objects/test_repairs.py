@@ -7,6 +7,7 @@ import pytest
 
 from stateward.kube.client.client import DeleteOptions, Page, Preconditions
 from stateward.kube.objects.metadata import Key
+from stateward.operator.installations import status_writer
 from stateward.operator.installations.objects.scaling import AUTOSCALERS
 from stateward.packages.format.yamltext import to_yaml
 from stateward.packages.restarts.restarts import ANNOTATION_DIGEST, ANNOTATION_RECORD
@@ -224,3 +225,11 @@ async def test_a_key_of_a_secret_that_a_package_no_longer_writes_as_text_goes(wo
         world.install("other-2.0.0")
         await world.until(world.ready)
     assert world.there("Secret", "login")["data"] == {"user": "bWU="}
+
+
+async def test_a_package_with_objects_of_too_many_kinds_says_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status_writer, "MOST_KINDS", 1)
+    world.package("shop-1")
+    world.install("shop-1")
+    async with world.operator():
+        await world.until(lambda: "more than 1 kinds" in world.condition("Stalled").get("message", ""))

@@ -31,11 +31,11 @@ class Server:
 
     async def request(self, request: Any) -> bytes:
         await asyncio.sleep(0)
-        parts = request.path.removeprefix("/apis/").split("/")
-        if parts[-1] not in (*self.versions, "example.dev") or not self.versions:
+        if request.path == "/apis":
+            versions = [{"version": version} for version in self.versions]
+            return msgspec.json.encode({"groups": [{"name": "example.dev", "versions": versions}] if versions else []})
+        if request.path.rpartition("/")[2] not in self.versions:
             raise UnknownResource(f"no {request.path}")
-        if len(parts) == 1:
-            return msgspec.json.encode({"versions": [{"version": version} for version in self.versions]})
         return msgspec.json.encode({"resources": [{"name": "things", "kind": "Thing", "namespaced": True}]})
 
     async def watch(self, resource: Any, selection: Any, _start: Any) -> AsyncGenerator[Any]:
@@ -58,14 +58,14 @@ class Server:
 
 
 def found(watches: Watches) -> list[str] | None:
-    objects = watches.of(SET, [THING])
+    objects = watches.of(HOME, [THING])
     return None if objects is None else [each.metadata.name for each in objects.get(THING, ())]
 
 
 async def test_a_kind_is_watched_in_another_version_when_the_first_is_not_served_any_longer() -> None:
     server: Any = Server("v1beta1")
     options = ReflectorOptions(clock=VirtualClock())
-    watches = Watches(server, ServedKinds(server), ("prod", "test"), options, lambda _: None)
+    watches = Watches(server, ServedKinds(server, VirtualClock()), ("prod", "test"), options, lambda _: None)
     async with asyncio.TaskGroup() as group:
         watches.use(HOME, frozenset({THING}), group)
         await asyncio.sleep(20)
@@ -80,14 +80,16 @@ async def test_a_kind_is_watched_in_another_version_when_the_first_is_not_served
 
 async def test_a_kind_that_goes_is_unknown_until_it_comes_back() -> None:
     server: Any = Server("v1")
-    watches = Watches(server, ServedKinds(server), ("prod",), ReflectorOptions(clock=VirtualClock()), lambda _: None)
+    watches = Watches(
+        server, ServedKinds(server, VirtualClock()), ("prod",), ReflectorOptions(clock=VirtualClock()), lambda _: None
+    )
     async with asyncio.TaskGroup() as group:
         watches.use(HOME, frozenset({THING}), group)
         await asyncio.sleep(20)
         server.serve()
         await asyncio.sleep(20)
         assert found(watches) is None
-        assert watches.all_of(SET, [THING]) is None
+        assert watches.all_of(HOME, [THING]) is None
         await asyncio.sleep(PATIENCE)
         assert found(watches) == []
         asked = len(server.watched)
