@@ -8,8 +8,9 @@ anything about the cluster is looked up: an answer never tells whether a cluster
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +40,10 @@ PREVIEWED: Mapping[str, Kind] = {kind.plural: kind for kind in (SEARCH_OBJECT, S
 """The kinds of resources that can be previewed, by plural."""
 CONCURRENT = 4
 """Requests that are answered at once; each asks the API server two to four times and a database once."""
+OF_ONE_NAMESPACE = 2
+"""Of these, requests about the databases of one namespace: those of another one must not wait for a slow one."""
 NO_TOKEN = f"the header {TOKEN_HEADER} has no token that the API server accepts, for itself or for {AUDIENCE}"
+BUSY = "other requests are being answered; try again"
 YEARS = 1.0
 """The life of the certificate, which no process outlives by much: it is made at the start, and renewed in time."""
 RENEWAL = YEARS * 365 * 86400 / 2
@@ -61,6 +65,8 @@ class DatabaseViewServer:
     clock: Clock
     preview: AskPreview | None = None
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CONCURRENT))
+    busy: Counter[str] = field(default_factory=Counter[str])
+    """How many requests of allowed users are being answered, by namespace."""
     _context: ssl.SSLContext | None = None
     _made: float = 0.0
 
@@ -71,7 +77,7 @@ class DatabaseViewServer:
         if plural not in PLURALS:
             return refusal(404, "no such kind of cluster")
         if self.slots.locked():
-            return refusal(429, "other requests are being answered; try again")
+            return refusal(429, BUSY)
         async with self.slots:
             try:
                 return await self._answer(request.headers.get(TOKEN_HEADER, ""), plural, key)
@@ -85,7 +91,10 @@ class DatabaseViewServer:
             return refusal(401, NO_TOKEN)
         if not await may_get(self.api, user, plural, key):
             return refusal(403, f"you may not get {plural} {key}")
-        found = await self.ask(plural, key)
+        if self.busy[key.namespace] >= OF_ONE_NAMESPACE:
+            return refusal(429, BUSY)
+        with self._counted(key.namespace):
+            found = await self.ask(plural, key)
         if found is None:
             return refusal(404, f"this operator process manages no {plural} {key}")
         return web.Response(body=encode(shown(found)), content_type="application/json")
@@ -96,7 +105,7 @@ class DatabaseViewServer:
         if self.preview is None or kind is None:
             return refusal(404, f"this operator process previews no {request.match_info['plural']}")
         if self.slots.locked():
-            return refusal(429, "other requests are being answered; try again")
+            return refusal(429, BUSY)
         async with self.slots:
             try:
                 return await self._preview(request, request.match_info["namespace"], kind, self.preview)
@@ -119,8 +128,22 @@ class DatabaseViewServer:
         offered = msgspec.structs.replace(
             offered, metadata=msgspec.structs.replace(offered.metadata, namespace=namespace)
         )
-        found = await ask(kind.plural, offered)
+        if self.busy[namespace] >= OF_ONE_NAMESPACE:
+            return refusal(429, BUSY)
+        with self._counted(namespace):
+            found = await ask(kind.plural, offered)
         return web.Response(body=msgspec.json.encode(found), content_type="application/json")
+
+    @contextmanager
+    def _counted(self, namespace: str) -> Generator[None]:
+        """Count a request about a namespace as being answered for the block."""
+        self.busy[namespace] += 1
+        try:
+            yield
+        finally:
+            self.busy[namespace] -= 1
+            if not self.busy[namespace]:
+                del self.busy[namespace]
 
     async def _user(self, token: str) -> User | None:
         """Return the user of a token for this endpoint or for the API server; None if it is neither. Raise ApiError."""

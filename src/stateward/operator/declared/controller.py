@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -116,7 +115,7 @@ class KindControl(Generic[R]):
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=setting.clock)
         self._workers.tell(Failing(name, setting.gauge, setting.clock, self.tell_failure))
         self._tools: Tools[R] | None = None
-        self._locks: Locks = defaultdict(asyncio.Lock)
+        self._locks = Locks()
         self._past = PastTimes()
 
     async def run(self) -> None:

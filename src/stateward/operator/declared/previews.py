@@ -4,8 +4,6 @@ So every process of the operator can tell it. What is declared is read live; the
 do. Neither the API server nor a database gets a write from here: both clients refuse to send one.
 """
 
-import asyncio
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -31,7 +29,7 @@ from stateward.operator.declared.reconcile import ObjectReconciliation
 from stateward.operator.declared.reporting import Outcome, Stage
 from stateward.operator.declared.resource import StopError
 from stateward.operator.declared.snapshots.restore import RestoreReconciliation
-from stateward.operator.declared.tools import Tools
+from stateward.operator.declared.tools import Locks, Tools
 from stateward.operator.declared.users import UserReconciliation
 from stateward.operator.declared.views import BY_CLUSTER, SEARCH_OBJECTS, SEARCH_RESTORES, SEARCH_USERS, by_cluster
 from stateward.operator.restarts.digestkey import known_key
@@ -149,7 +147,7 @@ class Previews:
             self._clock,
             key,
             Unmeasured(),
-            defaultdict(asyncio.Lock),
+            Locks(),
         )
         return await reconciliation(tools, live).preview(None if known is None else known.spec)
 

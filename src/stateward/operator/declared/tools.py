@@ -1,9 +1,9 @@
 """What the reconciliations of all resources of one kind share."""
 
 import asyncio
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from stateward.api.values.base import Metadata
 from stateward.kube.cache.store import Store
@@ -37,8 +37,24 @@ class DeclaredResource(Protocol):
 
 
 R = TypeVar("R", bound=DeclaredResource)
-Locks = defaultdict[str, asyncio.Lock]
-"""For what one worker at a time may do, by a name for it; all workers of a controller have the same."""
+
+
+class Locks:
+    """For what one worker at a time may do, by a name for it; all workers of a controller have the same.
+
+    A lock that no worker holds or waits for is forgotten: users choose the names, such as those of repositories.
+    """
+
+    def __init__(self) -> None:
+        self._used: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def __getitem__(self, name: str) -> asyncio.Lock:
+        """Return the lock of a name."""
+        return self._used.setdefault(name, asyncio.Lock())
+
+    def __len__(self) -> int:
+        """Return how many are in use."""
+        return len(self._used)
 
 
 @dataclass(frozen=True)

@@ -159,6 +159,9 @@ class NetworkControl:
             cached = caches.clusters.get(key)
             if caches.kind.engine != labels.get(names.LABEL_ENGINE) or cached is None:
                 continue
+            # No request for what is not of the cluster, or is going: a tenant can give labels to thousands of policies.
+            if meta.controller_uid != cached.metadata.uid or meta.terminating:
+                return False
             if turn(cached, caches.wave) is not Turn.MANAGE:
                 return False
             with suppress(NotFound):  # It goes with its cluster.

@@ -15,6 +15,7 @@ from stateward.engines.foundationdb.database.exclusion import (
     unclear_data_problem,
 )
 from stateward.engines.foundationdb.database.members import view
+from stateward.engines.foundationdb.database.picture import tolerance
 from stateward.engines.foundationdb.database.status import Status, parse_status
 from stateward.engines.foundationdb.spec.connection import (
     Address,
@@ -133,6 +134,23 @@ def test_each_part_that_is_missing_keeps_a_member_from_being_removed(gone: str) 
     known = view(sample(HEALTHY), {})
     del document["cluster"][gone]
     assert removal_problem(parse_status(json.dumps(document)), known, "log-3", ()) is not None
+
+
+@pytest.mark.parametrize(
+    ("told", "borne"),
+    [
+        (None, 0),
+        ({"max_zone_failures_without_losing_data": 2}, 0),
+        ({"max_zone_failures_without_losing_availability": 2}, 0),
+        ({"max_zone_failures_without_losing_data": 2, "max_zone_failures_without_losing_availability": 1}, 1),
+    ],
+)
+def test_failures_that_the_status_does_not_say_to_be_borne_are_not_borne(
+    told: dict[str, int] | None, borne: int
+) -> None:
+    document = json.loads((DATA / HEALTHY).read_text(encoding="utf-8"))
+    document["cluster"]["fault_tolerance"] = told
+    assert tolerance(parse_status(json.dumps(document))) == borne
 
 
 def test_members_are_their_processes_together() -> None:

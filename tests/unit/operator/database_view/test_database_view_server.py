@@ -18,7 +18,7 @@ from stateward.kube.timing.clock import SystemClock
 from stateward.operator.database_view.address import TOKEN_HEADER
 from stateward.operator.database_view.answers import decode
 from stateward.operator.database_view.reviews import TOKENS
-from stateward.operator.database_view.server import CONCURRENT, RENEWAL, DatabaseViewServer
+from stateward.operator.database_view.server import CONCURRENT, OF_ONE_NAMESPACE, RENEWAL, DatabaseViewServer
 from stateward.planning.model.database import Database, Health, Unknown
 
 
@@ -141,6 +141,25 @@ async def test_more_requests_than_are_answered_at_once_are_sent_away(endpoint: E
     assert (await endpoint.get("ann"))[0] == 429
     endpoint.api.gate.set()
     assert {status for status, _ in await asyncio.gather(*waiting)} == {200}
+
+
+async def test_a_database_that_answers_slowly_leaves_room_for_those_of_other_namespaces(endpoint: Endpoint) -> None:
+    """The disaster: a tenant asks for its own silent database all the time, and no one else gets an answer."""
+    answering, slow = endpoint.served.ask, asyncio.Event()
+
+    async def ask(plural: str, key: Key) -> Database | Unknown | None:
+        if key.namespace == "loud":
+            await slow.wait()
+        return await answering(plural, key)
+
+    endpoint.served.ask = ask
+    waiting = [asyncio.create_task(endpoint.get("ann", "loud/osclusters/logs")) for _ in range(CONCURRENT)]
+    sent_away, _ = await asyncio.wait(waiting, timeout=2)
+    assert [task.result()[0] for task in sent_away] == [429] * (CONCURRENT - OF_ONE_NAMESPACE)
+    assert (await endpoint.get("ann"))[0] == 200
+    slow.set()
+    assert sorted(status for status, _ in await asyncio.gather(*waiting)) == [200, 200, 429, 429]
+    assert endpoint.served.busy == {}
 
 
 OFFERED = msgspec.json.encode(

@@ -1,6 +1,7 @@
 """The driver's information about members, from their objects alone."""
 
 import base64
+from math import inf
 from typing import Any
 
 import msgspec
@@ -77,6 +78,18 @@ def test_where_a_process_was_last_in_the_database_is_known_beside_the_address_of
     assert isinstance(found, FoundationTarget)
     assert found.earlier == {"ledger-log-0": {"10.0.0.1:4500"}, "ledger-log-2": set(), "ledger-log-3": set()}
     assert found.known["ledger-log-0"] == {"10.0.1.0:4500"}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "end"), [(None, None), ({"zone": "z"}, inf), ({"zone": "z", "endTime": "1970-01-01T00:01:00Z"}, 60.0)]
+)
+def test_a_maintenance_on_record_lasts_until_its_end_is(recorded: dict[str, str] | None, end: float | None) -> None:
+    of = cluster()
+    status = msgspec.convert({**msgspec.to_builtins(of.status), "maintenance": recorded}, type(of.status))
+    of = msgspec.structs.replace(of, status=status)
+    found = FoundationDBFamily(SilentShell()).target(ClusterObjects(of, (), (), (), (), {}, {}))
+    assert isinstance(found, FoundationTarget)
+    assert found.maintenance_end == end
 
 
 def made_of(count: int) -> dict[str, Any]:

@@ -272,6 +272,38 @@ def test_a_policy_goes_only_by_what_the_api_server_says_of_its_cluster() -> None
     live(story)
 
 
+def test_policies_of_others_with_the_labels_of_a_cluster_cost_no_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disaster: a tenant labels thousands of its policies, and those of other tenants are made minutes later."""
+
+    async def story(place: Place) -> None:
+        await place.begin()
+        control = place.control()
+        await control.sweep()
+        made = await place.policy()
+        assert made is not None
+        labels, owners = made["metadata"]["labels"], made["metadata"]["ownerReferences"]
+        for number in range(20):
+            gone = number % 2 == 0
+            meta = {"name": f"a-{number}", "labels": labels, "finalizers": ["example.dev/stays"] if gone else []}
+            meta |= {"ownerReferences": owners} if gone else {}
+            await place.api.create(kinds.NETWORK_POLICIES, {**made, "metadata": meta}, namespace=KEY.namespace)
+        await control.sweep()  # Those of the cluster are deleted, and stay for their finalizers.
+        asked = list[Key]()
+        get = place.api.get
+
+        async def counted(kind: Any, key: Key) -> Any:
+            asked.append(key)
+            return await get(kind, key)
+
+        monkeypatch.setattr(place.api, "get", counted)
+        await control.sweep()
+        assert asked == []
+        monkeypatch.undo()
+        assert await place.policy() is not None
+
+    live(story)
+
+
 def test_one_policy_that_cannot_be_removed_keeps_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(place: Place) -> None:
         await place.begin()

@@ -82,11 +82,11 @@ def uncounted(facts: Facts, going: Collection[str]) -> Iterator[tuple[float, str
     """
     end = maintenance_end(facts)
     for member in facts.obs.members:
-        away = facts.away(member)
         lost = member.name in facts.obs.records and facts.holds_data(member) and not facts.joined(member.name)
-        since = facts.obs.since.get(member.name) if member.name in facts.obs.stopped else away
-        if not lost or member.name in going or since is None:
+        if not lost or member.name in going:
             continue
+        times = facts.obs.since if member.name in facts.obs.stopped else facts.obs.away
+        since = times.get(member.name, facts.now)
         counted = max(since, end or since) + COUNTED
         if isinf(counted):
             yield counted, f"{member.name} does not serve, and the database counts it after the maintenance of its zone"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from stateward.planning.facts.facts import Facts, derive
 from stateward.planning.model import actions as a
 from stateward.planning.model.intent import StepResult
-from stateward.planning.model.observation import Database, Ref, Replacement, Unknown
+from stateward.planning.model.observation import Database, Record, Ref, Replacement, Unknown
 from stateward.planning.model.times import rfc3339
 from stateward.planning.steps.membership.pacing import COUNTED, limit_releases, maintenance_end
 from tests.unit.planning.chaos import NOW
@@ -153,6 +153,7 @@ def test_the_next_member_leaves_without_draining_when_the_database_counts_the_la
         ({"away": {}}, f"counts it no earlier than {rfc3339(NOW + COUNTED)}"),
         ({"stopped": frozenset({"hot-0"}), "since": {"hot-0": NOW - 10.0}}, "counts it no earlier than"),
         ({"stopped": frozenset({"hot-0"}), "since": {"hot-0": NOW - COUNTED}}, ""),
+        ({"stopped": frozenset({"hot-0"}), "since": {}}, f"counts it no earlier than {rfc3339(NOW + COUNTED)}"),
         ({"away": {"hot-0": NOW - 900.0}, "maintenance": "z"}, "counts it after the maintenance of its zone"),
         ({"away": {"hot-0": NOW - 900.0}, "maintenance_end": inf}, f"no earlier than {rfc3339(NOW + COUNTED)}"),
         ({"away": {"hot-0": NOW - 900.0}, "maintenance_end": NOW - 60.0}, f"no earlier than {rfc3339(NOW + 60.0)}"),
@@ -170,15 +171,23 @@ def test_a_member_leaves_without_draining_when_the_database_counts_all_other_los
     assert not any(wait.stalled for wait in part.waits)
 
 
-@pytest.mark.parametrize("excused", ["hot-1", "hot-2"])
-def test_the_loss_of_a_member_that_never_joined_or_leaves_itself_is_not_waited_for(excused: str) -> None:
-    seen = facts_of([hot(3)], [], down=excused).obs
-    policy = replace(seen.desired.replacement, undrained=frozenset({"hot-2"}))
+@pytest.mark.parametrize("excuse", ["it leaves itself", "it never joined", "it holds no data", "the database lists it"])
+def test_the_loss_of_a_member_is_not_waited_for_if_the_database_need_not_count_it(excuse: str) -> None:
+    seen, name = beside_loss(known={"away": {"hot-0": NOW, "hot-2": NOW}}).obs, "hot-0"
     assert isinstance(seen.database, Database)
-    records = {name: record for name, record in seen.records.items() if (name, excused) != ("hot-1", "hot-1")}
-    database = replace(seen.database, tolerance=1)
-    observed = replace(seen, desired=replace(seen.desired, replacement=policy), database=database, records=records)
-    assert limit_releases(derive(observed, NOW), StepResult(actions=(LEAVES,))).actions == (LEAVES,)
+    if excuse == "it leaves itself":
+        records = {"hot-2": Record("1.0.0", "")}
+        seen = replace(seen, database=replace(seen.database, nodes={}), records=records)
+    elif excuse == "it never joined":
+        seen = replace(seen, records={n: record for n, record in seen.records.items() if n != name})
+    elif excuse == "it holds no data":
+        pools = tuple(replace(pool, data=False) for pool in seen.desired.pools)
+        members = tuple(replace(m, made_for=frozenset()) for m in seen.members)
+        seen = replace(seen, desired=replace(seen.desired, pools=pools), members=members)
+    else:
+        node = replace(seen.database.nodes["hot-1"], name=name)
+        seen = replace(seen, database=replace(seen.database, nodes={**seen.database.nodes, name: node}))
+    assert limit_releases(derive(seen, NOW), StepResult(actions=(LEAVES,))).actions == (LEAVES,)
 
 
 @pytest.mark.parametrize(
