@@ -73,7 +73,7 @@ def test_members_of_an_earlier_cluster_that_were_made_without_a_vote_say_what_a_
     """The disaster this prevents: pools swap their roles, the manager that forms the cluster is lost, and all wait."""
     world = DiskWorld(pool("m", 1, voting=True), changed(DATA, replicas=3), zones=0, max_unavailable=1)
     world.run().edit(lossy=True, accepts_losses=True)
-    create_again(world, Random(0), world.bodies["c-m-0"])
+    create_again(world, Random(0), world.bodies["c-m-0"])  # noqa: S311 - nothing here is secret
     world.edit(pools=[pool("m", 1, voting=True), DATA], may_form=False).log.clear()
     world.until(lambda w: bool(w.did(a.RecordBootstrap)))
     lose(world, world.bodies["c-m-0"])
