@@ -118,3 +118,11 @@ def still_missing(facts: Facts, member: Member, cause: str) -> bool:
 def same_kind(before: str, now: Cause) -> bool:
     """Return whether the time of one cause counts for another: the time of a taint does not count for a failure."""
     return before == now if {before, now} & STILL_SERVING else True
+
+
+def lacks_claim(facts: Facts, member: Member) -> bool:
+    """Return whether the member's pod waits for a claim that does not exist."""
+    pod = member.pod
+    if member.claim is not None or pod is None or pod.terminating or facts.ephemeral(member):
+        return False
+    return not (pod.node or pod.running or pod.ready)

@@ -194,7 +194,8 @@ class DiskWorld(World):
         allowed, self.may_form = self.may_form, False
         super().go_on(body, pod)
         self.may_form = allowed
-        if pod.steps >= 2 and not self.is_heard(pod):
+        lost = self.identity and disk.identity not in ("", self.identity)
+        if pod.steps >= 2 and (lost or not self.is_heard(pod)):
             pod.ready, pod.steps = False, 0
         if pod.steps >= 2:
             disk.identity = disk.identity or self.identity

@@ -87,8 +87,9 @@ def form_anew(facts: Facts) -> StepResult:
     member = begun if begun is not None and may_form(facts, begun) else first
     if member is not None:
         return merge(part, formed_by(facts, member))
-    joined = next((m for m in electable(facts) if has_earlier_data(facts, m)), None)
-    return part if part.actions or joined is None else StepResult(waits=(no_empty_volume(facts, joined),))
+    unable = (m for m in electable(facts) if has_earlier_data(facts, m) or stays_without_vote(facts, m))
+    other = next(unable, None)
+    return part if part.actions or other is None else StepResult(waits=(no_empty_volume(facts, other),))
 
 
 def has_earlier_data(facts: Facts, member: Member) -> bool:
@@ -361,13 +362,13 @@ def no_empty_volume(facts: Facts, member: Member) -> Wait:
     """Return the call for a person who has agreed to a new cluster that no manager has an empty volume for.
 
     The disaster this prevents: all managers are lost while the role of managers goes to a pool with data. Its members
-    have joined the lost cluster with their volumes, so none of them may form a new one, and no message says so.
+    were made without it, or have joined the lost cluster, so none of them may form a new one, and no message says so.
     """
     claim, pod = member.claim, member.pod
     text = f"no manager has an empty volume to form a new cluster on: add a member to pool {member.pool}"
     if claim is not None:
         text += (
-            f", or give up the data of {member.name}, which has joined the lost cluster: kubectl delete pvc"
+            f", or give up the data of {member.name}, which may be from the lost cluster: kubectl delete pvc"
             f" {claim.ref.name} --wait=false{f' && kubectl delete pod {pod.ref.name}' if pod is not None else ''};"
             " the operator then creates a new volume"
         )

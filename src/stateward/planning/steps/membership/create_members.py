@@ -16,6 +16,7 @@ from stateward.planning.facts.change import (
     member_version,
 )
 from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.missing_members import lacks_claim
 from stateward.planning.facts.volume_fit import claim_mismatch
 from stateward.planning.model.actions import Create, DeletePod, DeleteVolume, Stage
 from stateward.planning.model.intent import Intent, State, StepResult, Wait, intents_for, merge
@@ -73,14 +74,6 @@ def never_ran(facts: Facts) -> list[Member]:
     forms = grant.member if grant is not None and not grant.formed else ""
     new = (m for m in facts.obs.members if m.alive and m.name != forms)
     return [m for m in new if lacks_claim(facts, m) and not facts.took_part(m.name)]
-
-
-def lacks_claim(facts: Facts, member: Member) -> bool:
-    """Return whether the member's pod waits for a claim that does not exist."""
-    pod = member.pod
-    if member.claim is not None or pod is None or pod.terminating or facts.ephemeral(member):
-        return False
-    return not (pod.node or pod.running or pod.ready)
 
 
 def new_volume(facts: Facts, member: Member, pool: Pool) -> StepResult:

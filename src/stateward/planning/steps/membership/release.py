@@ -7,10 +7,11 @@ from itertools import chain
 
 from stateward.planning.facts.change import creation_version, differing, effect_of, inputs_of_volume, member_target
 from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.upgrade_order import all_nodes_later, newest_joined_version, parse
 from stateward.planning.facts.volume_fit import lacks_for_use
 from stateward.planning.model.actions import Action, Create, DeleteMember, DeleteVolume, MarkVolume, Release
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
-from stateward.planning.model.observation import Claim, Effect, Member
+from stateward.planning.model.observation import Claim, Effect, Member, Pool
 from stateward.planning.safety.health_gate import lost_units
 
 NOT_DRAINED = "it was scaled to zero before its data had left it"
@@ -96,7 +97,7 @@ def bring_back(facts: Facts, member: Member, why: str) -> StepResult:
     known = claim is not None and not claim.terminating and (claim.earlier or claim.data or claim.state)
     if pool is None or not (known or member.name in facts.obs.records):
         return hold_leaving([member], "MayHoldLastCopy", why)
-    version = creation_version(facts, member, pool)
+    version = version_to_leave_with(facts, member, pool)
     action = Create(
         why=why,
         member=member.name,
@@ -109,6 +110,18 @@ def bring_back(facts: Facts, member: Member, why: str) -> StepResult:
     return StepResult(
         actions=(action,), intents=intents_for(State.CREATING, [member], Effect.NONE, f"{{}} is brought back: {why}")
     )
+
+
+def version_to_leave_with(facts: Facts, member: Member, pool: Pool) -> str:
+    """Return the version with which a member comes back that leaves again: the earliest with which it can join.
+
+    A copy moves only to a member of the same version or a later one. The disaster this prevents: an upgrade has just
+    begun, the member comes back with the next version, its data has no place, and the others wait for one for theirs.
+    """
+    version, deployed = creation_version(facts, member, pool), facts.obs.deployed_version
+    if facts.database is None or not deployed or pool.crossings or all_nodes_later(facts.obs, facts.database):
+        return version
+    return min(version, max(deployed, newest_joined_version(facts.obs, member), key=parse), key=parse)
 
 
 def delete_member(facts: Facts, member: Member) -> StepResult:

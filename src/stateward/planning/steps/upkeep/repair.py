@@ -23,6 +23,7 @@ from stateward.planning.facts.change import (
     written_target,
 )
 from stateward.planning.facts.facts import Facts, disrupts
+from stateward.planning.facts.missing_members import lacks_claim
 from stateward.planning.model.actions import DeletePod, MoveCopies
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Effect, Inputs, Member, Pod, SoleCopy
@@ -30,7 +31,6 @@ from stateward.planning.model.phase import STARTING, Phase
 from stateward.planning.safety.availability import needs_vote_moved, other_managers, quorum_without, voting_members
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.safety.sole_copies import moves_for, sole_verdict
-from stateward.planning.steps.membership.create_members import lacks_claim
 from stateward.planning.steps.rollout.prepare import is_drained, loses_with_pod, needs_empty, stage
 from stateward.planning.steps.rollout.restart_one import set_phase
 

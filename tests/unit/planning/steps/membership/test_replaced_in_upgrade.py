@@ -24,3 +24,17 @@ def test_members_that_an_upgrade_has_not_reached_are_replaced_first() -> None:
     world.run()
     assert set(world.pods().values()) == {"2.18.0"}
     assert world.did(a.Release) == ["c-hot-1", "c-hot-2", "c-hot-0"]
+
+
+def test_a_leaving_member_that_a_user_scaled_to_zero_comes_back_with_the_deployed_version() -> None:
+    """The disaster this prevents: its data cannot move to an earlier version, and the others wait for a place."""
+    world = settled(managers(1), hot(2), indices=((1,), (1,), (1,), (1,)))
+    world.edit(version="2.18.0", pools=[managers(1), hot(1)])
+    workload = world.bodies["c-hot-1"].workload
+    assert workload is not None
+    workload.replicas = 0
+    world.until(lambda w: bool(w.did(a.Create)))
+    (back,) = (action for _, action in world.log if isinstance(action, a.Create))
+    assert (back.member, back.version) == ("c-hot-1", "2.17.1")
+    world.run()
+    assert world.pods() == {"c-managers-0": "2.18.0", "c-hot-0": "2.18.0"}

@@ -1,7 +1,10 @@
 """Kept volumes of managers whose votes a database that does not answer may need."""
 
+from random import Random
+
+from stateward.planning.model import actions as a
 from tests.unit.planning.search.disks import DiskWorld
-from tests.unit.planning.search.faults import lose
+from tests.unit.planning.search.faults import create_again, lose
 from tests.unit.planning.search.pools import changed, pool
 
 MANAGERS, DATA = pool("m", 3, voting=True), pool("h", 2, data=True)
@@ -64,3 +67,23 @@ def test_no_member_without_a_vote_gets_a_volume_whose_vote_may_be_needed_if_no_l
     assert set(needed(world)) == {"c-a-1", "c-a-2"}
     world.edit(pools=[changed(both, replicas=5), swapped[1]]).run()
     assert world.identity == identity
+
+
+def test_members_of_an_earlier_cluster_that_were_made_without_a_vote_say_what_a_new_one_needs() -> None:
+    """The disaster this prevents: pools swap their roles, the manager that forms the cluster is lost, and all wait."""
+    world = DiskWorld(pool("m", 1, voting=True), changed(DATA, replicas=3), zones=0, max_unavailable=1)
+    world.run().edit(lossy=True, accepts_losses=True)
+    create_again(world, Random(0), world.bodies["c-m-0"])  # noqa: S311 - nothing here is secret
+    world.edit(pools=[pool("m", 1, voting=True), DATA], may_form=False).log.clear()
+    world.until(lambda w: bool(w.did(a.RecordBootstrap)))
+    lose(world, world.bodies["c-m-0"])
+    swapped = [pool("h", 2, voting=True), pool("m", 1, data=True)]
+    world.edit(pools=swapped, bootstrap_again=True, may_form=True).ticks(60)
+    told = [w.message for w in world.plan().waits if w.reason == "EarlierVolumes"]
+    assert told
+    assert told[0].startswith(
+        "no manager has an empty volume to form a new cluster on: add a member to pool h, or give"
+    )
+    world.edit(pools=[pool("h", 3, voting=True), pool("m", 1, data=True)])
+    world.until(lambda w: bool(w.did(a.RecordBootstrap)[1:]))
+    assert world.did(a.RecordBootstrap)[-1] == "c-h-3"

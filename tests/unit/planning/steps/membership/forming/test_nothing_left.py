@@ -279,7 +279,7 @@ def test_a_pool_with_data_that_gets_the_role_after_all_managers_were_lost_has_no
     assert not world.did(a.RecordBootstrap)
     assert reasons(world)["EarlierVolumes"] == (
         "no manager has an empty volume to form a new cluster on: add a member to pool hot, or give up the data of"
-        " c-hot-0, which has joined the lost cluster: kubectl delete pvc data-c-hot-0 --wait=false && kubectl delete"
+        " c-hot-0, which may be from the lost cluster: kubectl delete pvc data-c-hot-0 --wait=false && kubectl delete"
         " pod c-hot-0-0; the operator then creates a new volume"
     )
     added = world.copy().edit(pools=[mixed(3, "hot")]).until(lambda w: bool(w.did(a.RecordBootstrap)))
