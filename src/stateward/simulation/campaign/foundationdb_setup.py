@@ -27,10 +27,14 @@ ELSEWHERE = frozenset(
         "database made read-only",
         "cluster deleted and recreated",
         "disk filled",
+        "process paused",
         POOL_SCALE_WRITTEN,
     }
 )
 """Faults of worlds with shards, or of pools that scale; here no user recreates a cluster on its old volumes."""
+
+LASTING_ELSEWHERE = frozenset({"slow shard recovery", "engine commands performed late", "voters change late"})
+"""Lasting faults of worlds with shards."""
 
 FOUNDATIONDB_FAULTS = (
     *(fault for fault in FAULTS if fault.name not in ELSEWHERE),
@@ -38,9 +42,7 @@ FOUNDATIONDB_FAULTS = (
     Fault("objects deleted by a user", foundationdb_faults.objects_deleted, (300, 2400), 0.2),
     Fault("disks almost full", foundationdb_faults.disks_full, (600, 3600), 0.2),
 )
-FOUNDATIONDB_LASTING_FAULTS = tuple(
-    lasting_faults for lasting_faults in LASTING_FAULTS if lasting_faults.name != "slow shard recovery"
-)
+FOUNDATIONDB_LASTING_FAULTS = tuple(fault for fault in LASTING_FAULTS if fault.name not in LASTING_ELSEWHERE)
 
 FOUNDATIONDB_PROFILES = (
     Profile(
