@@ -15,9 +15,11 @@ import structlog
 
 from stateward.engines.connection.base import EngineError, RefusedError, Target
 from stateward.kube.objects.errors import ApiError, BadRequest, Forbidden, Invalid
+from stateward.kube.objects.metadata import Key
 from stateward.operator.act.act import Actor, NotOwnedError
 from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
+from stateward.operator.act.preparation import Preparation
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.databases.agents import AgentError, AgentRefusedError
 from stateward.operator.databases.engine import Family
@@ -47,6 +49,8 @@ class Outcome:
     failure: Exception | None = None
     tightened: bool = False
     """Whether the steps were left for the next round because a disruption budget was tightened."""
+    late: bool = False
+    """Whether steps were left for a plan that is made again, because those before them took long."""
 
     def waits(self, cluster: str) -> tuple[Wait, ...]:
         """Return the waits for the refused steps."""
@@ -93,6 +97,7 @@ class Performer:
     agent_requests: AgentRequests
     announcer: Announcer
     metrics: Metrics
+    preparation: Preparation
 
     async def perform(
         self,
@@ -110,25 +115,38 @@ class Performer:
         """
         target, refused = self.family.target(existing), list[RefusedAction]()
         closed = known = failure is None
+        late, start = False, self.preparation.begin()
         try:
-            await self._all(plan.endings, existing, target, refused)
+            late = await self._all(plan.endings, existing, target, refused, start)
             if observed.desired.pools and known:
                 shut = await self.shared_objects.close(existing, plan.budgets, settled=plan.settled, began=began)
                 closed = shut or not plan.disrupts
                 await self.agent_requests.credentials.keep(existing)
-            if closed:
-                await self._all(plan.steps, existing, target, refused)
+            if closed and not late:
+                late = await self._all(plan.steps, existing, target, refused, start)
         except (ApiError, EngineError, AgentError, NotOwnedError) as error:
             failure = error  # The queue logs it when the round has ended.
         barred = tuple(refusal_text(held) for held in refused if isinstance(held.error, PodNotAllowed))
         refusals = tuple(refusal_text(h) for h in refused if not isinstance(h.error, PodNotAllowed))
-        return Outcome(refusals, barred, failure, tightened=known and not closed)
+        return Outcome(refusals, barred, failure, tightened=known and not closed, late=late)
 
     async def _all(
-        self, actions: Iterable[Action], existing: ClusterObjects, target: Target, refused: list[RefusedAction]
-    ) -> None:
+        self,
+        actions: Iterable[Action],
+        existing: ClusterObjects,
+        target: Target,
+        refused: list[RefusedAction],
+        start: float,
+    ) -> bool:
+        """Carry out actions; return whether the rest is left because those before have taken long."""
+        key = Key(existing.cluster.metadata.namespace, existing.cluster.metadata.name)
         for action in actions:
             if any(depends(action, earlier.action) for earlier in refused):
+                continue
+            if self.preparation.takes_long(key, action, start):
+                _log.info("looking again: the preparation took long", action=type(action).__name__)
+                return True
+            if self.preparation.done_before(key, action):
                 continue
             member = getattr(action, "member", "")
             try:
@@ -141,6 +159,7 @@ class Performer:
                 _log.warning("a step is refused; steps that do not depend on it continue", why=str(error))
                 continue
             self._done(action, existing)
+        return False
 
     def _done(self, action: Action, existing: ClusterObjects) -> None:
         meta = existing.cluster.metadata
