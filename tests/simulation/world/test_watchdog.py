@@ -269,6 +269,7 @@ async def test_a_member_that_served_only_in_a_lost_cluster_is_not_missing_in_the
         watchdog.violations.clear()
         watchdog.writing(Write("delete", PODS, first.key, {}, options=options))
         assert any("are down" in violation.message for violation in watchdog.violations) is joined
+        assert any("admitted the eviction" in violation.message for violation in watchdog.violations) is joined
 
 
 async def test_a_command_that_reads_the_status_of_foundationdb_is_not_an_observation() -> None:

@@ -16,7 +16,7 @@ import structlog
 from stateward.api.pod_policy import Level
 from stateward.api.values import names
 from stateward.api.values.quantity import format_quantity
-from stateward.engines.connection.base import CommandedEngine, Engine, EngineError, RefusedError, Target
+from stateward.engines.connection.base import CommandedEngine, Engine, RefusedError, Target
 from stateward.engines.pods.objects import MemberObjects, owner, with_grown_size
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.election.fence import Fence
@@ -336,7 +336,7 @@ def in_database(action: a.Action, engine: Engine, target: Target) -> Awaitable[N
     calls: dict[type[a.Action], Callable[[Any], Awaitable[None]]] = {
         a.LimitAllocation: lambda step: engine.limit_allocation(target, step.allocation, step.members),
         a.RestoreAllocation: lambda _: engine.restore_allocation(target),
-        a.Flush: lambda _: flush(engine, target),
+        a.Flush: lambda _: engine.flush(target),
         a.Drain: lambda step: engine.drain(target, step.members),
         a.ExcludeVoters: lambda step: engine.exclude_voters(target, step.members),
         a.MoveCopies: lambda step: engine.move_copies(target, step.moves),
@@ -344,18 +344,6 @@ def in_database(action: a.Action, engine: Engine, target: Target) -> Awaitable[N
     }
     call = calls.get(type(action))
     return call(action) if call else None
-
-
-async def flush(engine: Engine, target: Target) -> None:
-    """Flush memory to disk as far as possible.
-
-    The disaster this prevents: one slow copy blocks the flush, and the restart for which the allocation was limited
-    never comes.
-    """
-    try:
-        await engine.flush(target)
-    except EngineError as error:
-        _log.warning("recovery will take longer: not all data was flushed to disk", error=str(error))
 
 
 async def command(action: a.CreateDatabase | a.ConfigureDatabase, engine: Engine, target: Target) -> None:

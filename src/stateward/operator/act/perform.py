@@ -16,9 +16,11 @@ import structlog
 
 from stateward.engines.connection.base import EngineError, RefusedError, Target
 from stateward.kube.objects.errors import ApiError, BadRequest, Forbidden, Invalid
+from stateward.kube.objects.metadata import Key, key_of
 from stateward.operator.act.act import Actor, NotOwnedError
 from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
+from stateward.operator.act.preparation import Preparation
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.databases.agents import AgentError, AgentRefusedError
 from stateward.operator.databases.engine import Family
@@ -27,7 +29,7 @@ from stateward.operator.pod_rights.policy import NOT_ALLOWED, PodNotAllowed
 from stateward.operator.runtime.metrics import Metrics
 from stateward.operator.runtime.traces import span
 from stateward.planning.after_refusal import LATE, depends, is_held
-from stateward.planning.model.actions import Action
+from stateward.planning.model.actions import Action, Flush
 from stateward.planning.model.intent import Wait
 from stateward.planning.model.observation import Observation
 from stateward.planning.plan import Plan
@@ -48,6 +50,8 @@ class Outcome:
     failure: Exception | None = None
     tightened: bool = False
     """Whether the steps were left for the next round because a disruption budget was tightened."""
+    late: bool = False
+    """Whether steps were left for a plan that is made again, because those before them took long."""
 
     def waits(self, cluster: str) -> tuple[Wait, ...]:
         """Return the waits for the refused steps."""
@@ -94,6 +98,7 @@ class Performer:
     agent_requests: AgentRequests
     announcer: Announcer
     metrics: Metrics
+    preparation: Preparation
 
     async def perform(
         self,
@@ -111,31 +116,40 @@ class Performer:
         """
         target, refused = self.family.target(existing), list[RefusedAction]()
         closed = known = failure is None
+        late = False
+        self.preparation.begin(key_of(existing.cluster))
         try:
-            await self._all(plan.endings, existing, target, refused)
+            late = await self._all(plan.endings, existing, target, refused)
             if observed.desired.pools and known:
                 shut = await self.shared_objects.close(existing, plan.budgets, settled=plan.settled, began=began)
                 closed = shut or not plan.disrupts
                 await self.agent_requests.credentials.keep(existing)
-            if closed:
-                await self._all(plan.steps, existing, target, refused)
+            if closed and not late:
+                late = await self._all(plan.steps, existing, target, refused)
         except (ApiError, EngineError, AgentError, NotOwnedError) as error:
             failure = error  # The queue logs it when the round has ended.
         barred = tuple(refusal_text(held) for held in refused if isinstance(held.error, PodNotAllowed))
         refusals = tuple(refusal_text(h) for h in refused if not isinstance(h.error, PodNotAllowed))
-        return Outcome(refusals, barred, failure, tightened=known and not closed)
+        return Outcome(refusals, barred, failure, tightened=known and not closed, late=late)
 
     async def _all(
         self, actions: Iterable[Action], existing: ClusterObjects, target: Target, refused: list[RefusedAction]
-    ) -> None:
+    ) -> bool:
+        """Carry out actions; return whether the rest is left for a plan that is made again, because they took long."""
+        key = key_of(existing.cluster)
         late, failure = list[Action](), None
         for action in actions:
             if any(depends(action, earlier.action) for earlier in refused) or any(is_held(action, m) for m in late):
                 continue
+            if self.preparation.is_outdated(key, action):
+                _log.info("looking again: the preparation took long", action=type(action).__name__)
+                return True
+            if self.preparation.done_before(key, action):
+                continue
             member = getattr(action, "member", "")
             try:
                 with span("action", kind=type(action).__name__, member=member, why=action.why):
-                    await self.actor.carry_out(action, existing, target)
+                    await self._one(key, action, existing, target)
             except (RefusedError, AgentRefusedError, PodNotAllowed) as error:
                 if isinstance(error, RefusedError) and not error.lasting:
                     raise
@@ -151,6 +165,21 @@ class Performer:
             self._done(action, existing)
         if failure is not None:
             raise failure
+        return False
+
+    async def _one(self, key: Key, action: Action, existing: ClusterObjects, target: Target) -> None:
+        """Carry out one action; data is flushed as far as possible.
+
+        The disaster this prevents: one slow copy blocks the flush, and the restart for which the allocation was limited
+        never comes.
+        """
+        try:
+            await self.actor.carry_out(action, existing, target)
+        except EngineError as error:
+            if not isinstance(action, Flush):
+                raise
+            _log.warning("recovery will take longer: not all data was flushed to disk", error=str(error))
+            self.preparation.flush_failed(key)
 
     def _done(self, action: Action, existing: ClusterObjects) -> None:
         meta = existing.cluster.metadata

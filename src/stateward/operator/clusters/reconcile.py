@@ -27,6 +27,7 @@ from stateward.operator.act.act import Actor, NotOwnedError
 from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
 from stateward.operator.act.perform import Performer
+from stateward.operator.act.preparation import Preparation
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.clusters.exit_watch import ExitWatch, ending
 from stateward.operator.clusters.forecasts import Forecasts
@@ -41,7 +42,7 @@ from stateward.operator.clusters.pace import (
 )
 from stateward.operator.clusters.replacement_limit import ReplacementLimit, newly_listed
 from stateward.operator.clusters.round import Round
-from stateward.operator.clusters.status_writer import StatusWriter
+from stateward.operator.clusters.status_writer import StatusWriter, Written
 from stateward.operator.databases.engine import Family
 from stateward.operator.declared.snapshots.before_upgrade import read_saved
 from stateward.operator.declared.snapshots.first_restore import read_first_restore
@@ -71,8 +72,8 @@ from stateward.planning.report import past_times as report
 _log = structlog.get_logger(__name__)
 
 EDITED_SECONDS = 0.5
-"""Seconds until the next reconciliation if the cluster was edited while its status was being written, or if a budget
-was tightened: an eviction that was allowed before has deleted its pod by then.
+"""Seconds until the next reconciliation if the cluster was edited while its status was being written, if preparations
+took long, or if a budget was tightened: an eviction that was allowed before has deleted its pod by then.
 """
 NOT_KEPT = 4
 """After so many rounds in a row that tighten budgets, the status says that they are not kept."""
@@ -115,14 +116,8 @@ class Reconciler:
         self._family = parts.family
         self._kind = parts.family.kind
         self._agent_requests = parts.agent_requests
-        self._performer = Performer(
-            family=parts.family,
-            actor=parts.actor,
-            shared_objects=parts.shared_objects,
-            agent_requests=parts.agent_requests,
-            announcer=parts.announcer,
-            metrics=parts.metrics,
-        )
+        shared, asked, prepared = parts.shared_objects, parts.agent_requests, Preparation(parts.clock)
+        self._performer = Performer(parts.family, parts.actor, shared, asked, parts.announcer, parts.metrics, prepared)
         self._files = parts.files
         self._transport = parts.transport
         self._keeper = parts.keeper
@@ -162,6 +157,7 @@ class Reconciler:
             self._wanted,
             self._status,
             self._reads,
+            prepared,
         )
         forget_metrics = partial(parts.metrics.forget, self._kind.engine)
         self._memory = Memory((forget_metrics, *(part.forget for part in remembering)))
@@ -227,7 +223,7 @@ class Reconciler:
             _log.info("looking again", why=error.message)
             return EDITED_SECONDS
         outcome = await self._performer.perform(turn.existing, turn.observed, turn.plan, began=began, failure=failure)
-        closed = closed and not outcome.tightened
+        closed = closed and not outcome.tightened and not outcome.late
         if turn.plan.actions:
             self._reads.forget(key)
         if existing.live and outcome.failure is None and closed:
@@ -246,6 +242,10 @@ class Reconciler:
         if outcome.failure is not None:
             self._status.failed(key)
             raise outcome.failure
+        return EDITED_SECONDS if outcome.late else self._seconds_left(key, turn, written)
+
+    def _seconds_left(self, key: Key, turn: Round, written: Written) -> float:
+        """Return the seconds until the next reconciliation after a whole round."""
         closely = changes_soon(turn.observed, turn.plan, written.idle)
         idle = written.idle if repeats_previous_round(turn.plan.actions, self._memory.done.get(key, ())) else 0.0
         self._memory.done[key] = turn.plan.actions

@@ -27,10 +27,14 @@ ELSEWHERE = frozenset(
         "database made read-only",
         "cluster deleted and recreated",
         "disk filled",
+        "process paused",
         POOL_SCALE_WRITTEN,
     }
 )
 """Faults of worlds with shards, or of pools that scale; here no user recreates a cluster on its old volumes."""
+
+LASTING_ELSEWHERE = frozenset({"engine commands performed late", "voters change late"})
+"""Lasting faults of worlds with shards."""
 
 FOUNDATIONDB_FAULTS = (
     *(fault for fault in FAULTS if fault.name not in ELSEWHERE),
@@ -39,6 +43,8 @@ FOUNDATIONDB_FAULTS = (
     Fault("members scaled to zero by a user", foundationdb_faults.members_scaled_to_zero, (300, 2400), 0.2),
     Fault("disks almost full", foundationdb_faults.disks_full, (600, 3600), 0.2),
 )
+FOUNDATIONDB_LASTING_FAULTS = tuple(fault for fault in LASTING_FAULTS if fault.name not in LASTING_ELSEWHERE)
+
 FOUNDATIONDB_PROFILES = (
     Profile(
         "incompatible versions",
@@ -159,7 +165,7 @@ class FoundationDBSetup:
         Layout(zones=3, nodes_per_zone=4, capacity=4, where="node"),
     )
     faults: Sequence[Fault] = FOUNDATIONDB_FAULTS
-    lasting_faults: Sequence[LastingFault] = LASTING_FAULTS
+    lasting_faults: Sequence[LastingFault] = FOUNDATIONDB_LASTING_FAULTS
     declared_faults: Sequence[Fault] = ()
     profiles: Sequence[Profile] = FOUNDATIONDB_PROFILES
     edits: Sequence[Edit] = CHOICE

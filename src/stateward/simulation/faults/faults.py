@@ -45,6 +45,7 @@ FAULTS = (
     Fault("node drained", node_faults.drain, (300, 2400), 0.25),
     Fault("node tainted", node_faults.taint, (600, 3600), 0.15),
     Fault("process crash", process_faults.crash, (120, 1800)),
+    Fault("process paused", process_faults.paused, (120, 1800), 0.25),
     Fault("pod evicted by its kubelet", process_faults.evicted, (300, 2400), 0.2),
     Fault("pod deleted by a user", process_faults.pod_deleted, (300, 2400), 0.15),
     Fault("quota exhausted", object_faults.quota, (300, 1800), 0.15),
@@ -81,6 +82,7 @@ LASTING_FAULTS = (
     LastingFault("engine responses lost", lasting_faults.rate("engine_rates", "lost", 0.01, 0.1)),
     LastingFault("engine slow", lasting_faults.rate("engine_rates", "slow", 0.01, 0.05), 0.15),
     LastingFault("engine responses truncated", lasting_faults.rate("engine_rates", "garbled", 0.01, 0.05), 0.2),
+    LastingFault("engine commands performed late", lasting_faults.rate("engine_rates", "late", 0.02, 0.3), 0.2),
     LastingFault("operator killed after writes", lasting_faults.killed_after_writes),
     LastingFault("operator killed after engine calls", lasting_faults.killed_after_calls),
     LastingFault("slow StatefulSet controller", lasting_faults.slow_sets),
@@ -88,6 +90,7 @@ LASTING_FAULTS = (
     LastingFault("mounted files updated late", lasting_faults.late_files),
     LastingFault("slow database start", lasting_faults.slow_start),
     LastingFault("slow shard recovery", lasting_faults.slow_copies, 0.2),
+    LastingFault("voters change late", lasting_faults.slow_votes, 0.2),
     LastingFault("nodes almost full", lasting_faults.nearly_full, 0.1),
 )
 

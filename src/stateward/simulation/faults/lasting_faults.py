@@ -131,6 +131,11 @@ def nearly_full(targets: FaultTargets) -> None:
     targets.world.scheduler.capacity = -(-wanted // nodes)
 
 
+def slow_votes(targets: FaultTargets) -> None:
+    """Let the voting configuration follow changes late, as when a node applies no changes of the state."""
+    targets.world.databases.behavior.reconfiguration = (0.0, targets.rng.uniform(2.0, 40.0))
+
+
 def slow_copies(targets: FaultTargets) -> None:
     """Limit the recovery throughput, as on shared disks."""
     rate = targets.rng.uniform(0.5, 4.0) * 2**20

@@ -6,6 +6,8 @@ from stateward.simulation.cluster.mounts import Run
 from stateward.simulation.faults.targets import FaultTargets
 
 PODS = "/pods"
+PAUSE = (3.0, 170.0)
+"""Seconds for which a process is paused."""
 
 
 def kill_operator(targets: FaultTargets) -> None:
@@ -30,6 +32,25 @@ def crash(targets: FaultTargets) -> None:
     if run is not None:
         targets.world.context.trace(f"the process of {run.pod.name} is killed")
         targets.world.kubelets.crash(run, 137, "OOMKilled")
+
+
+def paused(targets: FaultTargets) -> None:
+    """Pause a database process for less time than its liveness probe tolerates."""
+    databases = targets.world.databases
+    nodes = [node for node in databases.nodes.values() if node.reachable]
+    if not nodes:
+        return
+    node = targets.rng.choice(nodes)
+    targets.world.context.trace(f"the process of {node.name} is paused")
+    databases.pause(node, on=True)
+
+    def goes_on() -> None:
+        if node.paused:
+            targets.world.context.trace(f"the process of {node.name} goes on")
+            databases.pause(node, on=False)
+
+    targets.reverts.append(goes_on)
+    targets.world.context.soon(*PAUSE, goes_on)
 
 
 def evicted(targets: FaultTargets) -> None:

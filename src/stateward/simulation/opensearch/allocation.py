@@ -17,6 +17,8 @@ from stateward.simulation.opensearch.versions import older
 
 DELAY = 60.0
 """Seconds before a replica of a departed node is recreated."""
+RESTART_DELAY = 300.0
+"""The same for a node that was announced as restarting: the default of `allocation_delay` of Elasticsearch."""
 AT_ONCE = 2
 """Concurrent incoming, and outgoing, recoveries of a node."""
 LOW_WATERMARK = 0.85
@@ -60,8 +62,7 @@ class Allocator:
 
     def expand(self) -> None:
         """Adapt the replicas of indices with `auto_expand_replicas`."""
-        excluded = self._cluster.settings.excluded
-        places = sum(node.data and node.name not in excluded for node in self._cluster.nodes.values())
+        places = sum(node.data and not self._cluster.empties(node) for node in self._cluster.nodes.values())
         for shard in self._cluster.shards:
             if shard.spread == "false":
                 continue
@@ -77,7 +78,7 @@ class Allocator:
 
     def reroute(self) -> None:
         """Place and move the copies that may be placed and moved now."""
-        if not self._cluster.leader:
+        if not self._cluster.managed:
             return
         for shard in self._cluster.shards:
             if shard.primary.state is State.UNASSIGNED:
@@ -113,6 +114,10 @@ class Allocator:
             found.append(Verdict("same_shard", "NO", "a copy of this shard is already allocated to this node"))
         if node.name in cluster.settings.excluded:
             found.append(Verdict("filter", "NO", f'node matches cluster setting exclude [_name:"{node.name}"]'))
+        if cluster.announced(node.id) == "remove":
+            found.append(
+                Verdict("node_shutdown", "NO", f"node [{node.id}] is preparing to be removed from the cluster")
+            )
         source = cluster.nodes.get(copy.node if relocating and copy.primary else shard.primary.node)
         if source is not None and older(node.version, source.version):
             text = f"cannot allocate replica shard to a node with version [{node.version}] since this is older"
@@ -180,11 +185,10 @@ class Allocator:
         self.reroute()
 
     def _leave_excluded(self) -> None:
-        excluded = self._cluster.settings.excluded
         for shard in self._cluster.shards:
             for copy in shard.copies:
                 node = self._cluster.nodes.get(copy.node)
-                if copy.state is State.STARTED and node is not None and node.name in excluded:
+                if copy.state is State.STARTED and node is not None and self._cluster.empties(node):
                     self._move_off(shard, copy)
 
     def _move_off(self, shard: Shard, copy: Copy) -> None:
@@ -199,7 +203,7 @@ class Allocator:
         quiet_period = all(copy.state is State.STARTED for shard in shards for copy in shard.copies)
         if not quiet_period or self._cluster.settings.enable != "all" or not self._cluster.settings.balances:
             return
-        nodes = self._nodes(lambda n: n.data and n.name not in self._cluster.settings.excluded)
+        nodes = self._nodes(lambda n: n.data and not self._cluster.empties(n))
         if len(nodes) < 2 or self._load(nodes[-1].id) - self._load(nodes[0].id) < 2:
             return
         for shard in shards:
@@ -240,7 +244,7 @@ class Allocator:
     def _served(self, copy: Copy, target: "Node | None") -> bool:
         origin = self._cluster.nodes.get(copy.node)
         there = target is not None and target.reachable
-        return there and origin is not None and origin.reachable and bool(self._cluster.leader)
+        return there and origin is not None and origin.reachable and self._cluster.managed
 
     def _recover(self, shard: Shard, copy: Copy, node: Node, allocation: str, seconds: float) -> None:
         copy.state, copy.node, copy.token = State.INITIALIZING, node.id, copy.token + 1
@@ -251,7 +255,7 @@ class Allocator:
         node = self._cluster.nodes.get(copy.node)
         if copy.token != token or copy not in shard.copies or node is None:
             return
-        if not self._cluster.leader or not node.reachable:
+        if not self._cluster.managed or not node.reachable:
             self._context.later(3.0, self._recovered, shard, copy, token)
             return
         source = self._cluster.nodes.get(shard.primary.node)
@@ -279,8 +283,9 @@ class Allocator:
         if any(c.primary and c.active for c in others):
             # The primary continues without it, so it misses writes from now on.
             shard.in_sync.discard(copy.allocation)
+        restarts = self._cluster.announced(copy.node) == "restart"
         self._unassign(copy, "NODE_LEFT")
-        copy.delayed_until = self._context.now + DELAY
+        copy.delayed_until = self._context.now + (RESTART_DELAY if restarts else DELAY)
         if copy.primary:
             self._context.count("shard without a started copy")
             self._context.trace(f"shard {shard.name} has no started copy")

@@ -1,6 +1,6 @@
 """One formed cluster: joining, leaving, elections, and the reconfiguration of its voters."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from stateward.simulation.cluster.context import SimulationContext
@@ -12,6 +12,8 @@ from stateward.simulation.opensearch.state import ClusterState
 from stateward.simulation.opensearch.versions import may_join
 from stateward.simulation.opensearch.voting import quorum, reconfigure
 
+DETECTION = (21.0, 33.0)
+"""Seconds until a node that closes no connection is missed: three checks, each with ten seconds for its answer."""
 DOCUMENTS = 100
 """Documents of an index, as the APIs of snapshots show it."""
 
@@ -34,7 +36,8 @@ class Cluster(ClusterState):
     def __init__(self, processes: Processes, name: str, identity: str) -> None:
         super().__init__(processes.context, name, identity)
         self._processes = processes
-        self._electing = False
+        self._electing = self._reconfiguring = False
+        self._chance = processes.context.stream(f"{identity}/votes")
         self.allocator = Allocator(self, processes.context, processes)
 
     def form(self, node: Node) -> None:
@@ -45,20 +48,20 @@ class Cluster(ClusterState):
 
     def evaluate(self) -> None:
         """Check whether there is a leader, and whether one can be elected."""
-        present = self._present()
-        if self.leader and (self.leader not in present or not quorum(self.voters, present)):
+        believed = self._present(lambda node: node.believed)
+        if self.leader and (self.leader not in believed or not quorum(self.voters, believed)):
             self._context.trace(f"{self.name} has no elected manager")
             self._context.count("quorum or leader lost")
             self.leader = ""
             self.version += 1
-        if not self.leader and not self._electing and quorum(self.voters, present):
+        if not self.leader and not self._electing and quorum(self.voters, self._present()):
             self._electing = True
             self._context.soon(0.5, 3.0, self._elect)
 
     def offer(self, node: Node) -> None:
         """Process a join request; without a leader, or with an incompatible one, it has no effect."""
         leader = self.nodes.get(self.leader)
-        if leader is None or not leader.reachable:
+        if leader is None or not leader.reachable or not quorum(self.voters, self._present()):
             self.evaluate()
             return
         if leader.secured is not node.secured:
@@ -73,12 +76,21 @@ class Cluster(ClusterState):
         self._take_in(node)
 
     def lost(self, node: Node, *, graceful: bool) -> None:
-        """Handle a lost node: the leader notices it at once, or after its health checks have failed."""
+        """Handle a node whose process has ended: the leader notices it at once, or after its checks have failed."""
         if self.nodes.get(node.id) is not node:
             return
         self.advance()
         seconds = 0.1 if graceful else self._context.rng.choice((1.0, 3.0, 30.0))
         self._context.later(seconds, self._notice, node)
+
+    def fell_silent(self, node: Node) -> None:
+        """Handle a node that is cut off or paused: no connection closes, so all notice it only by failed checks."""
+        if self.nodes.get(node.id) is not node:
+            return
+        self.advance()
+        seconds = self._context.rng.uniform(*DETECTION)
+        node.unnoticed_until = self._context.now + seconds
+        self._context.later(seconds + 0.1, self._notice, node)
 
     def exclude(self, names: list[str]) -> None:
         """Add voting exclusions by name."""
@@ -100,15 +112,25 @@ class Cluster(ClusterState):
         self.revote()
 
     def revote(self) -> None:
-        """Reconfigure the voting configuration automatically."""
+        """Reconfigure the voting configuration automatically, by a change that follows the one that is its reason."""
         self.version += 1
-        if not self.leader:
+        if not self._reconfiguring:
+            self._reconfiguring = True
+            seconds = self._chance.uniform(*self._processes.behavior.reconfiguration)
+            self._context.later(seconds, self._reconfigure)
+
+    def _reconfigure(self) -> None:
+        self._reconfiguring = False
+        if not self.managed:
             return
         live = [node.id for node in self.nodes.values() if node.votes and node.reachable]
-        self.voters = reconfigure(self.voters, live, set(self.exclusions.values()), self.leader)
+        voters = reconfigure(self.voters, live, set(self.exclusions.values()), self.leader)
+        if voters != self.voters:
+            self.voters, self.version = voters, self.version + 1
         if self.leader not in self.voters:
-            # An excluded leader abdicates.
-            self.leader = next((voter for voter in self.voters if voter in live), "")
+            # An excluded leader abdicates, and another one is elected: meanwhile there is none.
+            self.leader = ""
+            self.evaluate()
 
     def create_index(
         self, name: str, replicas: int, size: int, rate: float, *, spread: str = "false", first: str = ""
@@ -130,14 +152,14 @@ class Cluster(ClusterState):
         self.allocator.expand()
         self.allocator.reroute()
 
-    def _present(self) -> set[str]:
-        """Return the ids of the cluster's reachable nodes, whether or not they are in it now.
+    def _present(self, there: Callable[[Node], bool] = lambda node: node.reachable) -> set[str]:
+        """Return the ids of the cluster's reachable voting nodes, whether or not they are in it now.
 
         Nodes with TLS and nodes without cannot communicate: those like the leader count, or else the larger group.
         """
         processes = self._processes.nodes.values()
-        there = [n for n in processes if n.reachable and n.votes and n.disk.identity == self.identity]
-        kinds = {kind: {n.id for n in there if n.secured is kind} for kind in (False, True)}
+        voting = [n for n in processes if there(n) and n.votes and n.disk.identity == self.identity]
+        kinds = {kind: {n.id for n in voting if n.secured is kind} for kind in (False, True)}
         leader = self.nodes.get(self.leader)
         return kinds[leader.secured] if leader is not None else max(kinds.values(), key=len)
 
@@ -163,7 +185,7 @@ class Cluster(ClusterState):
         self._context.trace(f"{self.nodes[self.leader].name} is elected")
         for node in list(self.nodes.values()):
             if not node.reachable and forgetful:
-                self._notice(node)
+                self._miss(node)
             elif not node.reachable:
                 self._context.later(1.0, self._notice, node)
         self.version += 1
@@ -181,7 +203,12 @@ class Cluster(ClusterState):
         self.allocator.reroute()
 
     def _notice(self, node: Node) -> None:
-        if self.nodes.get(node.id) is not node or node.reachable or not self.leader:
+        if not node.believed:
+            self.evaluate()
+            self._miss(node)
+
+    def _miss(self, node: Node) -> None:
+        if self.nodes.get(node.id) is not node or node.reachable or not self.managed:
             return
         self._remove(node.id)
         self.revote()

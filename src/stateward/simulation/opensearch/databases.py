@@ -15,6 +15,8 @@ from stateward.simulation.opensearch.node import Node, Stage
 from stateward.simulation.opensearch.shards import Disk
 from stateward.simulation.opensearch.snapshots import ModelSnapshot
 
+MISSED_PROBES = 10.0
+"""Seconds after which the readiness probe of a paused process has failed as often as it may."""
 FILE_SYSTEM = 97
 """Percent of a volume that its file system leaves for data."""
 
@@ -116,10 +118,19 @@ class Databases:
             self.isolated.discard(node)
         for process in list(self.nodes.values()):
             if process.container.node == node and on and process.alive and (cluster := self.cluster_of(process)):
-                cluster.lost(process, graceful=False)
+                cluster.fell_silent(process)
             if process.container.node == node and not on:
                 process.seek_again()
         for cluster in self.clusters.values():
+            cluster.evaluate()
+
+    def pause(self, process: Node, *, on: bool) -> None:
+        """Pause a process, as a long garbage collection or a moved virtual machine does, or let it go on."""
+        process.paused = on
+        self.context.later(MISSED_PROBES if on else 0.0, process.container.probe)
+        if (cluster := self.cluster_of(process)) is not None and process.alive:
+            if on:
+                cluster.fell_silent(process)
             cluster.evaluate()
 
     def arrived(self, node: Node) -> None:

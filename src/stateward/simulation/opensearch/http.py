@@ -15,7 +15,8 @@ from stateward.engines.connection.base import Answer, Call, UnreachableError
 from stateward.simulation.opensearch import responses
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.databases import Databases
-from stateward.simulation.opensearch.node import Node, Stage
+from stateward.simulation.opensearch.node import Node
+from stateward.simulation.opensearch.pending_commands import MANAGER_PATIENCE, PendingCommands, flushed
 from stateward.simulation.opensearch.settings import UNKNOWN
 from stateward.simulation.opensearch.snapshots import about_snapshots
 from stateward.simulation.opensearch.stored_objects import concerned
@@ -24,8 +25,8 @@ USERS = "/_plugins/_security/api/internalusers"
 UNBLOCKED = frozenset({"/_flush", "/_cluster/allocation/explain"})
 """Commands that a read-only database performs, because they change no metadata."""
 EXCLUSION_PATIENCE = 10.0
-MANAGER_PATIENCE = 30.0
-"""Seconds that a node waits for a manager to be elected before it refuses."""
+PATIENCE = 15.0
+"""Seconds after which the client gives up, unless it says otherwise for one request."""
 
 
 @dataclass(slots=True)
@@ -39,6 +40,8 @@ class Rates:
     slow: float = 0.0
     garbled: float = 0.0
     """The probability of a truncated response."""
+    late: float = 0.0
+    """The probability that a command is performed only after a while, even if its client no longer waits."""
 
 
 @dataclass(slots=True)
@@ -77,6 +80,10 @@ class Wire:
             self.count("engine answer garbled")
             return body[: len(body) // 2]
         return body
+
+    def delay(self) -> float:
+        """Return the seconds for which a busy manager leaves a command in its queue."""
+        return self.rng.uniform(1.0, MANAGER_PATIENCE) if self._falls(self.rates.late) else 0.0
 
     def alive(self) -> None:
         """Stop a killed client."""
@@ -163,6 +170,11 @@ def tells_the_state(call: Call) -> bool:
     return (read and not greeting and not versions) or "explain" in call.path
 
 
+def outlives_its_client(call: Call) -> bool:
+    """Return whether a request changes the state of the cluster, which its manager does even if no client waits."""
+    return call.method != "GET" and call.path not in UNBLOCKED and (call.params or {}).get("dry_run") != "true"
+
+
 class WorldTransport:
     """`Transport` of the driver, onto the model."""
 
@@ -180,6 +192,7 @@ class WorldTransport:
         self._cluster_observed = cluster_observed
         self._answer_lost = answer_lost
         self._databases = databases
+        self._pending = PendingCommands(databases)
 
     def within(self, access: Access) -> "WorldTransport":  # noqa: ARG002 - the model has no authentication
         """Return the same transport."""
@@ -205,7 +218,7 @@ class WorldTransport:
             # A refused connection fails at once; a dead address fails after a while.
             await asyncio.sleep(self.wire.rng.choice((0.0, min(call.patience or 10.0, 3.0))))
             raise UnreachableError(f"{call.endpoint}: connection refused")
-        answer = await self._answer(node, call)
+        answer = await self._performed(node, call)
         if call.method != "GET" and "explain" not in call.path:
             self.wire.command_done(f"{call.method} {call.path}")
         await self.wire.back()
@@ -217,17 +230,27 @@ class WorldTransport:
         understood = node is not None and node.reachable and node.secured is (way.scheme == "https")
         return node if understood else None
 
-    async def _answer(self, node: Node, call: Call) -> Answer:
+    async def _performed(self, node: Node, call: Call) -> Answer:
+        """Return the response within the client's patience; a command to the manager outlives its client."""
+        try:
+            async with asyncio.timeout(call.patience or PATIENCE):
+                if outlives_its_client(call) and not self._audit.beside():
+                    delay, what = self.wire.delay(), f"{call.method} {call.path}"
+                    return await self._pending.outlive(lambda: self._answer(node, call, delay), what)
+                return await self._answer(node, call)
+        except TimeoutError as error:
+            raise UnreachableError(f"{call.endpoint} did not answer in time") from error
+
+    async def _answer(self, node: Node, call: Call, delay: float = 0.0) -> Answer:
         params = dict(call.params or {})
         if params.get("local") == "true":
             self._audit.began()
             return self._ok(responses.greeting(node, self._databases.cluster_of(node)))
-        cluster = self._databases.cluster_of(node)
-        if cluster is None or node.stage is not Stage.JOINED or not cluster.leader:
-            await asyncio.sleep(MANAGER_PATIENCE)
-            cluster = self._databases.cluster_of(node)
-            if cluster is None or not cluster.leader:
-                return _refused(503, "master_not_discovered_exception", "no cluster manager")
+        cluster = await self._pending.managed(node)
+        if cluster is not None and outlives_its_client(call) and not await self._pending.turn(cluster, delay):
+            return _refused(503, "process_cluster_event_timeout_exception", "failed to process cluster event")
+        if cluster is None or not cluster.managed:
+            return _refused(503, "master_not_discovered_exception", "no cluster manager")
         self._audit.performing(cluster, call)
         answer = self._object(cluster, call, params)
         if answer is None and call.method == "GET":
@@ -284,15 +307,15 @@ class WorldTransport:
             return self._ok({"acknowledged": True, "persistent": {}, "transient": {}})
         if path == "/_cluster/voting_config_exclusions":
             return await self._exclusions(cluster, method, params)
+        if path == "/_flush":
+            return self._ok(await flushed(cluster))
         return self._commanded(cluster, path, method, params, body)
 
     def _commanded(self, cluster: Cluster, path: str, method: str, params: dict[str, str], body: Json) -> Answer:
         if path.endswith("/shutdown") and self._databases.announced:
             return self._shutdown(cluster, method, path.split("/")[2], body)
-        if path in {"/_cluster/reroute", "/_flush"}:
-            flushed = {"_shards": {"total": len(cluster.shards), "failed": 0}}
-            trial = params.get("dry_run") == "true"
-            return self._ok(flushed if path == "/_flush" else responses.reroute(cluster, body, trial=trial))
+        if path == "/_cluster/reroute":
+            return self._ok(responses.reroute(cluster, body, trial=params.get("dry_run") == "true"))
         if path == "/_cluster/allocation/explain":
             found = responses.explain(cluster, body)
             return self._ok(found) if found else _refused(400, "illegal_argument_exception", "no such shard")
@@ -307,6 +330,8 @@ class WorldTransport:
             return _refused(404, "resource_not_found_exception", f"node [{node}] is not currently shutting down")
         if method == "PUT":
             cluster.shutdowns[node] = (body["type"], body["reason"])
+        cluster.allocator.expand()
+        cluster.allocator.reroute()
         return self._ok({"acknowledged": True})
 
     def _indexed(self, cluster: Cluster, path: str, settings: Json) -> Answer:
@@ -334,12 +359,13 @@ class WorldTransport:
             wanted = params["node_names"].split(",")
             cluster.exclude(wanted)
             excluded = {cluster.exclusions[name] for name in wanted}
-        if excluded & set(cluster.voters):
-            await asyncio.sleep(EXCLUSION_PATIENCE)
-            if excluded & set(cluster.voters):
+        end = cluster.now + EXCLUSION_PATIENCE
+        while excluded & set(cluster.voters):
+            if cluster.now >= end:
                 return _refused(
                     503, "timeout_exception", "timed out waiting for voting config exclusions to take effect"
                 )
+            await asyncio.sleep(0.1)
         return self._ok({})
 
     def _ok(self, document: Json, status: int = 200, *, observed: bool = True) -> Answer:

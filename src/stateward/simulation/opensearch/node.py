@@ -64,6 +64,10 @@ class Node:
         self.granted = False
         self.silent = False
         """Whether it works, and does not answer when the leader asks all nodes about themselves."""
+        self.paused = False
+        """Whether its process is stopped for a while: its connections stay open, and nothing is answered."""
+        self.unnoticed_until = 0.0
+        """Until when the others take it for reachable, although it is cut off or paused."""
         self._surroundings = surroundings
         self._context = surroundings.context
         self._since = self._context.now
@@ -107,13 +111,18 @@ class Node:
 
     @property
     def serves(self) -> bool:
-        """Whether it has joined its cluster."""
-        return self.stage is Stage.JOINED
+        """Whether it has joined its cluster, and answers."""
+        return self.stage is Stage.JOINED and not self.paused
 
     @property
     def reachable(self) -> bool:
         """Whether it can communicate, and is not isolated."""
-        return self.answers and self.container.node not in self._surroundings.isolated
+        return self.answers and not self.paused and self.container.node not in self._surroundings.isolated
+
+    @property
+    def believed(self) -> bool:
+        """Whether the others take it for reachable."""
+        return self.reachable or (self.answers and self._context.now < self.unnoticed_until)
 
     @property
     def tells(self) -> bool:
@@ -121,8 +130,10 @@ class Node:
         return self.reachable and not self.silent
 
     def stop(self) -> None:
-        """Stop gracefully: leave the cluster at once, then close the shards."""
-        if self.alive:
+        """Stop gracefully: leave the cluster at once, then close the shards. A paused process gets the signal later."""
+        if self.alive and self.paused:
+            self._context.later(1.0, self.stop)
+        elif self.alive:
             self._depart(graceful=True)
             low, high = self._surroundings.behavior.stop
             self._context.soon(low, high, self._end)

@@ -1,11 +1,14 @@
 """The state of a formed cluster: its nodes, its elected manager, its voting configuration and its shards."""
 
+import asyncio
+
 from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.opensearch.node import Node
 from stateward.simulation.opensearch.settings import Settings
 from stateward.simulation.opensearch.shards import Shard
 from stateward.simulation.opensearch.snapshots import Snapshots
 from stateward.simulation.opensearch.stored_objects import StoredObjects
+from stateward.simulation.opensearch.voting import quorum
 
 
 class ClusterState:
@@ -31,6 +34,8 @@ class ClusterState:
         self.objects = StoredObjects()
         """What clients put into it: templates, policies, roles."""
         self.shards: list[Shard] = []
+        self.queue = asyncio.Lock()
+        """The order in which its manager performs commands."""
         self.version: int = 1
         """Counts changes of the state."""
         self.seen: set[str] = set()
@@ -61,6 +66,22 @@ class ClusterState:
             return False
         holders = [copy for copy in shard.copies if copy.active and copy.allocation in shard.in_sync]
         return all(self.nodes[c.node].reachable for c in holders if c.node in self.nodes)
+
+    def empties(self, node: Node) -> bool:
+        """Return whether copies leave a node: it is excluded, or announced as one that leaves permanently."""
+        return node.name in self.settings.excluded or self.announced(node.id) == "remove"
+
+    def announced(self, node: str) -> str:
+        """Return the type of a node's announced shutdown; empty if there is none."""
+        return self.shutdowns.get(node, ("", ""))[0]
+
+    @property
+    def managed(self) -> bool:
+        """Whether its manager can change its state: the manager and most voters can communicate."""
+        leader = self.nodes.get(self.leader)
+        if leader is None or not leader.reachable:
+            return False
+        return quorum(self.voters, [n.id for n in self.nodes.values() if n.reachable and n.secured is leader.secured])
 
     @property
     def now(self) -> float:

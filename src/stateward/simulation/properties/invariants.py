@@ -212,7 +212,9 @@ class Watchdog:
             self._record_disruption(pod, "which is stopped, was broken already")
             return
         self._record_disruption(pod, "")
-        for why in open_budgets(self._store, key, current.read_at):
+        # A member that served only in a lost cluster serves nothing in the one in its place, though its pod is ready.
+        counts = member in knowledge.seen or knowledge.at < current.pods_at
+        for why in open_budgets(self._store, key, current.read_at) if counts else ():
             self._violated("t", f"{member} is stopped although {why}")
         unanswered = knowledge.at < current.read_at or self._answer_lost >= current.read_at
         if unanswered and in_place and stop_requested(member, self._resource(key, current.read_at), before):
@@ -224,7 +226,7 @@ class Watchdog:
             return
         if knowledge.at < current.read_at:
             self._violated("c", f"{member} is stopped by a database state older than the live read")
-        # A member that served only in a lost cluster, and never joined the one in its place, is not missing there.
+        # And it is not missing there.
         served = self._has_served(pod, current.read_at) and member in knowledge.seen
         self._check_unavailable(member, down | frozenset(current.taken), knowledge, spec, served=served)
         current.taken.add(member)

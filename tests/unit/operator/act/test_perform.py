@@ -7,7 +7,9 @@ import pytest
 
 from stateward.engines.connection.base import NO, EngineError, RefusedError, UnreachableError
 from stateward.kube.objects.errors import FieldCause
+from stateward.kube.objects.metadata import Key
 from stateward.operator.act.perform import Outcome, Performer
+from stateward.operator.act.preparation import KEPT, LONG, Preparation
 from stateward.operator.databases.agents import AgentError, AgentRefusedError
 from stateward.operator.pod_rights.policy import PodNotAllowed
 from stateward.operator.runtime.metrics import Metrics
@@ -29,14 +31,21 @@ RECORD = a.RecordRemoval(why="it is replaced", member="c-hot-2")
 
 
 class Hands:
-    """Whatever carries steps out; some of them fail."""
+    """Whatever carries steps out; some of them fail, and some take a while."""
 
-    def __init__(self, failing: dict[a.Action, Exception], *, closed: bool) -> None:
+    def __init__(
+        self, failing: dict[a.Action, Exception], *, closed: bool, taking: dict[a.Action, float] | None = None
+    ) -> None:
         self._failing = failing
         self._closed = closed
+        self._taking = taking or {}
+        self.now = 0.0
+        clock: Any = SimpleNamespace(monotonic=lambda: self.now)
+        self.preparation = Preparation(clock)
         self.done: list[a.Action] = []
 
     async def carry_out(self, action: a.Action, *_: object) -> None:
+        self.now += self._taking.get(action, 0.0)
         if action in self._failing:
             raise self._failing[action]
         self.done.append(action)
@@ -67,7 +76,7 @@ async def perform_with(
     family: Any = SimpleNamespace(kind=SimpleNamespace(engine="opensearch"), target=repr)
     agent_requests: Any = SimpleNamespace(credentials=applier)
     anyone: Any = applier
-    performer = Performer(family, anyone, anyone, agent_requests, anyone, Metrics())
+    performer = Performer(family, anyone, anyone, agent_requests, anyone, Metrics(), applier.preparation)
     meta = SimpleNamespace(name="c", namespace="ns")
     existing: Any = SimpleNamespace(cluster=SimpleNamespace(metadata=meta))
     observed: Any = SimpleNamespace(desired=SimpleNamespace(pools=("hot",)))
@@ -203,3 +212,85 @@ async def test_after_a_failed_write_of_a_budget_no_later_write_of_the_same_round
     assert done == [ends]
     assert outcome.failure is refused
     assert [wait.reason for wait in outcome.waits("c")] == ["StepFailed"]
+
+
+FLUSH = a.Flush(why="it shortens the recovery")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        DELETE,
+        STOP,
+        STOPPING,
+        a.Release(why="it leaves", member="c-hot-1", workload=POD),
+        a.DeleteVolume(why="it has left", member="c-hot-1", claim=POD),
+    ],
+)
+async def test_after_a_long_preparation_no_member_is_stopped_by_a_plan_that_is_older(step: a.Action) -> None:
+    hands = Hands({}, closed=True, taking={FLUSH: LONG + 1.0})
+    done, outcome = await perform_with(hands, LIMIT, FLUSH, step, RECORD)
+    assert done == [LIMIT, FLUSH]
+    assert outcome.late
+    assert outcome.failure is None
+
+
+async def test_the_flush_that_took_long_counts_for_the_next_plan_and_for_no_later_one() -> None:
+    """Or a database whose flushes take long would never be restarted."""
+    hands = Hands({}, closed=True, taking={FLUSH: LONG + 1.0})
+    await perform_with(hands, LIMIT, FLUSH, DELETE)
+    hands.done.clear()
+    done, outcome = await perform_with(hands, FLUSH, DELETE)
+    assert done == [DELETE]
+    assert not outcome.late
+    hands.done.clear()
+    done, outcome = await perform_with(hands, FLUSH, DELETE)
+    assert done == [FLUSH]
+    assert outcome.late
+
+
+async def test_a_flush_of_minutes_ago_does_not_count() -> None:
+    hands = Hands({}, closed=True, taking={FLUSH: LONG + 1.0})
+    await perform_with(hands, FLUSH, DELETE)
+    hands.now += KEPT + 1.0
+    hands.done.clear()
+    done, _ = await perform_with(hands, FLUSH, DELETE)
+    assert done == [FLUSH]
+
+
+async def test_what_stops_no_member_is_done_after_a_long_preparation_too() -> None:
+    done, outcome = await perform_with(Hands({}, closed=True, taking={FLUSH: LONG + 1.0}), FLUSH, STAGE, RECORD)
+    assert done == [FLUSH, STAGE, RECORD]
+    assert not outcome.late
+
+
+async def test_after_long_endings_no_member_is_stopped_either() -> None:
+    ends = a.RestoreAllocation(why="c-hot-0 is back")
+    done, outcome = await perform_with(Hands({}, closed=True, taking={ends: LONG + 1.0}), ends, DELETE)
+    assert done == [ends]
+    assert outcome.late
+
+
+@pytest.mark.parametrize("error", [RefusedError("1 copies could not be flushed"), UnreachableError("no answer")])
+async def test_a_flush_that_fails_costs_a_plan_that_is_made_again_and_nothing_else(error: EngineError) -> None:
+    """A node has crashed since the database was read: the member with the other copies was stopped."""
+    hands = Hands({FLUSH: error}, closed=True)
+    done, outcome = await perform_with(hands, LIMIT, FLUSH, DELETE)
+    assert done == [LIMIT]
+    assert outcome.late
+    assert (outcome.failure, outcome.refused) == (None, ())
+    done, outcome = await perform_with(hands, FLUSH, DELETE)
+    assert done == [LIMIT, DELETE]
+    assert not outcome.late
+
+
+async def test_a_preparation_that_takes_as_long_as_allowed_is_followed_by_its_stop() -> None:
+    done, _ = await perform_with(Hands({}, closed=True, taking={FLUSH: LONG}), FLUSH, DELETE)
+    assert done == [FLUSH, DELETE]
+
+
+async def test_what_is_known_of_a_cluster_that_is_gone_is_forgotten() -> None:
+    hands = Hands({}, closed=True, taking={FLUSH: LONG + 1.0})
+    await perform_with(hands, FLUSH, DELETE)
+    hands.preparation.forget(Key("ns", "c"))
+    assert not hands.preparation.done_before(Key("ns", "c"), FLUSH)

@@ -9,6 +9,7 @@ from stateward.engines.connection.base import Speed, Target
 from stateward.kube.objects.errors import ServerTimeout
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.virtual_time import VirtualClock
+from stateward.operator.act.perform import Outcome
 from stateward.operator.clusters import reconcile
 from stateward.operator.clusters.controller import Controller
 from stateward.operator.clusters.memory import Memory
@@ -188,12 +189,39 @@ async def test_a_live_read_is_relied_on_again_only_after_a_round_without_a_failu
             await self._round(KEY, found)
 
     monkeypatch.setattr(reconcile, "ending", always(()))
-    reads, performer = Recorded(), SimpleNamespace(perform=soon(SimpleNamespace(failure=failure, tightened=False)))
+    reads, performer = Recorded(), SimpleNamespace(perform=soon(Outcome(failure=failure)))
     status = SimpleNamespace(record_first=soon(turn), write=soon(), failed=always(None))
     loop = Performing(status=status, performer=performer, reads=reads, exit_watch=Recorded())
     with pytest.raises(Done if failure is None else KeyError):
         await loop.round()
     assert reads.done == (["keep"] if failure is None else [])
+
+
+async def test_a_plan_whose_preparation_took_long_is_made_again_soon_from_new_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    existing = SimpleNamespace(live=True, cluster=STAYS)
+    turn = SimpleNamespace(plan=SimpleNamespace(actions=("stop",), disrupts=False), existing=existing, observed=None)
+
+    class Performing(Loop):
+        async def _decided(self, key: Key, existing: Any) -> Any:
+            return 0.0, existing, turn
+
+        async def _administrator_created(self, turn: Any) -> Any:
+            return turn, None
+
+        async def round(self) -> float | None:
+            found: Any = existing
+            return await self._round(KEY, found)
+
+    monkeypatch.setattr(reconcile, "ending", always(()))
+    reads, watch = Recorded(), Recorded()
+    status = SimpleNamespace(record_first=soon(turn), write=soon())
+    performer = SimpleNamespace(perform=soon(Outcome(late=True)))
+    loop = Performing(status=status, performer=performer, reads=reads, exit_watch=watch)
+    assert await loop.round() == reconcile.EDITED_SECONDS
+    assert reads.done == ["forget"]
+    assert watch.done == []
 
 
 class Stopping(Loop):
