@@ -10,10 +10,10 @@ from typing import NamedTuple, Protocol
 
 from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.opensearch.behavior import DatabaseBehavior
+from stateward.simulation.opensearch.joining import older
 from stateward.simulation.opensearch.node import Node
 from stateward.simulation.opensearch.shards import Copy, Shard, State
 from stateward.simulation.opensearch.state import ClusterState
-from stateward.simulation.opensearch.versions import older
 
 DELAY = 60.0
 """Seconds before a replica of a departed node is recreated."""

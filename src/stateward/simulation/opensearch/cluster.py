@@ -6,11 +6,10 @@ from typing import Protocol
 from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.opensearch.allocation import Allocator
 from stateward.simulation.opensearch.behavior import DatabaseBehavior
+from stateward.simulation.opensearch.joining import may_join, quorum, reconfigure
 from stateward.simulation.opensearch.node import Node
 from stateward.simulation.opensearch.shards import Copy, Shard
 from stateward.simulation.opensearch.state import ClusterState
-from stateward.simulation.opensearch.versions import may_join
-from stateward.simulation.opensearch.voting import quorum, reconfigure
 
 DETECTION = (21.0, 33.0)
 """Seconds until a node that closes no connection is missed: three checks, each with ten seconds for its answer."""

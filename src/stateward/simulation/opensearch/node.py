@@ -10,8 +10,8 @@ from stateward.api.values import names
 from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.process import Container
 from stateward.simulation.opensearch.behavior import DatabaseBehavior
+from stateward.simulation.opensearch.joining import older
 from stateward.simulation.opensearch.shards import Disk
-from stateward.simulation.opensearch.versions import older
 
 PATIENCE = 300.0
 """Seconds for which the start script waits for the permission to bootstrap."""

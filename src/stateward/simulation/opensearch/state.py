@@ -3,12 +3,12 @@
 import asyncio
 
 from stateward.simulation.cluster.context import SimulationContext
+from stateward.simulation.opensearch.joining import quorum
 from stateward.simulation.opensearch.node import Node
 from stateward.simulation.opensearch.settings import Settings
 from stateward.simulation.opensearch.shards import Shard
 from stateward.simulation.opensearch.snapshots import Snapshots
 from stateward.simulation.opensearch.stored_objects import StoredObjects
-from stateward.simulation.opensearch.voting import quorum
 
 
 class ClusterState:

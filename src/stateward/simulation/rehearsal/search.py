@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from stateward.forecast.durations import Durations, News
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Database, Member, Observation, Pod, Unit, Unknown
-from stateward.simulation.opensearch.voting import quorum, reconfigure
+from stateward.simulation.opensearch.joining import quorum, reconfigure
 from stateward.simulation.rehearsal.faults import Fault
 from stateward.simulation.rehearsal.measures import ShardMeasures
 from stateward.simulation.rehearsal.rules import Words

@@ -1,9 +1,31 @@
-"""Automatic changes of the voting configuration when nodes join, leave or are excluded.
+"""Which nodes may join, and which of them vote.
 
-Source of the rules: `Reconfigurator` and `CoordinationMetadata.VotingConfiguration` of OpenSearch.
+The voting configuration changes by itself when nodes join, leave or are excluded. Source of the rules: `Reconfigurator`
+and `CoordinationMetadata.VotingConfiguration` of OpenSearch.
 """
 
 from collections.abc import Collection
+from functools import cache
+
+
+@cache
+def number(version: str) -> tuple[int, ...]:
+    """Return a version as numbers; an invalid version is older than all others."""
+    parts = version.split(".")
+    return tuple(int(part) for part in parts) if all(part.isdigit() for part in parts) else ()
+
+
+def older(first: str, second: str) -> bool:
+    """Return whether the first version is older than the second."""
+    return number(first) < number(second)
+
+
+def may_join(version: str, others: list[str]) -> bool:
+    """Return whether a node may join nodes of these versions: it may not be older than all of them.
+
+    Source: `JoinTaskExecutor.ensureNodesCompatibility`; a refused node stays alive and retries.
+    """
+    return not others or not all(older(version, other) for other in others)
 
 
 def quorum(configuration: Collection[str], present: Collection[str]) -> bool:
