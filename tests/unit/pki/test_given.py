@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 from stateward import pki
-from stateward.pki.given import UnusableError, given_authority, given_server
+from stateward.pki.certificate import MOST_TRIED
+from stateward.pki.given import UnusableError, given_authority, given_server, rooted
 from tests.support.intermediate import intermediate
 
 NOW = 1_800_000_000.0
@@ -111,6 +112,57 @@ def test_a_strange_certificate_is_refused_and_named(old: bytes, new: bytes) -> N
         given_authority({"tls.crt": altered(pair.certificate, old, new), "tls.key": pair.key}, NOW)
     assert not pki.signs(pki.Pair(altered(pair.certificate, old, new), pair.key))
     assert not pki.fits(pki.Pair(altered(pair.certificate, old, new), pair.key), CA.signs, [NAME])
+
+
+def test_an_authority_whose_name_cannot_be_read_is_refused() -> None:
+    """The error came when it was to sign, and ended each round of the cluster."""
+    named, good, bad = pki.new_authority("abcdefg", NOW).signs, b"abcdefg", b"abc\xff\xfefg"
+    issuer = altered(named.certificate, good, bad)
+    subject = altered(altered(issuer, good, bad), bad, good)
+    for certificate in (issuer, subject):
+        given = {"tls.crt": certificate, "tls.key": named.key}
+        assert rooted(given), "that it has another fault is not said of it"
+        with pytest.raises(UnusableError, match=r"tls\.crt holds a certificate that is damaged"):
+            given_authority(given, NOW)
+
+
+def test_the_authority_that_has_signed_is_found_among_many_of_its_name() -> None:
+    """A CA that is renewed each week under one name leaves that many, which members still trust."""
+    several = [pki.new_authority("weekly", NOW) for _ in range(20)]
+    pair = pki.issue(several[-1].signs, "logs", [NAME], NOW)
+    known = [each.signs.certificate for each in several]
+    assert pki.fits_one(pair, known, [NAME])
+    assert not pki.fits_one(pair, known[:-1], [NAME])
+    assert not pki.fits_one(pair, known, ["other.data.svc"])
+
+
+def test_few_signatures_are_verified_however_many_authorities_say_that_they_have_signed() -> None:
+    """A tenant that fills the Secret of its CA held up all clusters for seconds in each round."""
+    true = pki.new_authority("ours", NOW)
+    pair = pki.issue(true.signs, "logs", [NAME], NOW)
+    alike = [posing(true.signs) for _ in range(MOST_TRIED)]
+    assert pki.fits_one(pair, [*alike[1:], true.signs.certificate], [NAME])
+    assert not pki.fits_one(pair, [*alike, true.signs.certificate], [NAME])
+
+
+def posing(authority: pki.Pair) -> str:
+    """Return the certificate of another CA that says it has the name and the key of this one."""
+    loaded, key = (
+        x509.load_pem_x509_certificate(authority.certificate.encode()),
+        ec.generate_private_key(ec.SECP256R1()),
+    )
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(loaded.subject)
+        .issuer_name(loaded.subject)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(loaded.not_valid_before_utc)
+        .not_valid_after(loaded.not_valid_after_utc)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(loaded.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value, critical=False)
+    )
+    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
 
 
 def test_line_ends_of_windows_change_nothing() -> None:
