@@ -4,13 +4,16 @@ import base64
 from typing import Any
 
 import msgspec
+import pytest
 
+from stateward.api.kinds.package import Package as PackageObject
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.operator.installations.execution.background import in_foreground
 from stateward.operator.installations.execution.jobs import RenderStep
 from stateward.operator.installations.execution.kept import LARGEST, Kept, size_of
 from stateward.operator.installations.execution.library import Library
+from stateward.operator.installations.execution.opening import NoPackageError, open_package
 from stateward.operator.installations.execution.rendered_steps import RenderedSteps
 from stateward.packages.distribution.archive import pack
 from stateward.packages.plans.steps import Work
@@ -110,3 +113,17 @@ async def test_a_package_that_is_deleted_meanwhile_is_not_offered() -> None:
     library = Library(api, ("data",), in_foreground)
     library.packages.feed("data").replace([known("data", "shop")], "1")
     assert await library.offers("data") == []
+
+
+def test_the_problems_of_a_hostile_package_fill_no_status() -> None:
+    """They come as text of megabytes, and conditions repeat it."""
+    parameters = "parameters:\n" + "- {name: A}\n" * 20_000
+    archive = base64.b64encode(pack({**files(), "params.yaml": parameters.encode()})).decode()
+    body = msgspec.convert(
+        {"metadata": {"name": "shop"}, "spec": {"name": "shop", "version": "1.2.0", "archive": archive}},
+        PackageObject,
+        strict=False,
+    )
+    with pytest.raises(NoPackageError) as refused:
+        open_package(body)
+    assert len(refused.value.message) < 6000
