@@ -1,6 +1,7 @@
 """A user's certificate is used only if it is suitable; an error message does not show its content."""
 
 import base64
+import math
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 from stateward import pki
-from stateward.pki.certificate import MOST_TRIED
+from stateward.pki.certificate import MOST_TRIED, signed
 from stateward.pki.given import UnusableError, given_authority, given_server, rooted
 from tests.support.intermediate import intermediate
 
@@ -143,6 +144,28 @@ def test_few_signatures_are_verified_however_many_authorities_say_that_they_have
     alike = [posing(true.signs) for _ in range(MOST_TRIED)]
     assert pki.fits_one(pair, [*alike[1:], true.signs.certificate], [NAME])
     assert not pki.fits_one(pair, [*alike, true.signs.certificate], [NAME])
+
+
+@pytest.mark.parametrize(("exponent", "accepted"), [(65537, True), ((1 << 200) + 1, False)])
+def test_a_key_that_was_made_to_verify_slowly_verifies_nothing(exponent: int, *, accepted: bool) -> None:
+    """A chain of ten with such keys took two seconds, in each round, on the event loop."""
+    key = exponent_key(exponent)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "slow")])
+    start = datetime.fromtimestamp(NOW, UTC)
+    root = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
+    root = root.not_valid_before(start).not_valid_after(start + timedelta(days=9)).sign(key, hashes.SHA256())
+    assert signed(root, root) is accepted
+
+
+def exponent_key(least: int) -> rsa.RSAPrivateKey:
+    """Return a key with this public exponent, or the next one that its primes allow."""
+    known = rsa.generate_private_key(65537, 2048).private_numbers()
+    p, q, e = known.p, known.q, least
+    while math.gcd(e, (p - 1) * (q - 1)) != 1:
+        e += 2
+    d = pow(e, -1, (p - 1) * (q - 1))
+    public = rsa.RSAPublicNumbers(e, p * q)
+    return rsa.RSAPrivateNumbers(p, q, d, d % (p - 1), d % (q - 1), pow(q, -1, p), public).private_key()
 
 
 def posing(authority: pki.Pair) -> str:
