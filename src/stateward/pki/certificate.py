@@ -1,10 +1,11 @@
 """Single certificates: created, and read. Keys are P-256, which every engine and every TLS library supports."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from ipaddress import ip_address
+from itertools import islice
 from typing import cast
 
 from cryptography import x509
@@ -27,6 +28,9 @@ LONGEST_KEY = 4000
 RSA_BITS = 4096
 """Bits of an RSA key; OpenSSL tests one of these in a quarter of a second."""
 
+EXPONENT_BITS = 64
+"""Bits of the exponent of an RSA key that verifies; usual ones have 17. With 3000 bits it takes 200 times as long."""
+
 BEGIN, END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----\n"
 _END = re.compile(r"-----END CERTIFICATE-----\s*")
 
@@ -35,6 +39,13 @@ UNREADABLE = (
     *(x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType),
 )
 """What is raised for a certificate that is damaged, or of a kind that is not supported."""
+
+MOST_TRIED = 8
+"""CAs of one name by which a signature is verified.
+
+The disaster this prevents: with a thousand certificates of one name in each of two files, a million signatures are
+verified, which takes minutes, and meanwhile nothing else is done, for any cluster.
+"""
 
 KEYS = 1024
 """Keys that are remembered, some megabytes."""
@@ -132,14 +143,64 @@ def renewal(certificate: str) -> float:
 
 def fits(pair: Pair, authority: Pair, alternatives: Sequence[str]) -> bool:
     """Return whether a pair matches, is signed by this CA and is for exactly these names."""
+    return fits_one(pair, (authority.certificate,), alternatives)
+
+
+def fits_one(pair: Pair, authorities: Iterable[str], alternatives: Sequence[str]) -> bool:
+    """Return whether a pair matches, is signed by one of some CAs and is for exactly these names.
+
+    The CAs are found by name and key. Among those that say the same of themselves only a few are tried.
+    """
     try:
         loaded = x509.load_pem_x509_certificate(pair.certificate.encode())
-        loaded.verify_directly_issued_by(x509.load_pem_x509_certificate(authority.certificate.encode()))
         own = signer(pair).public_key() == loaded.public_key()
         found = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        if not own or set(found) != {_alternative(each) for each in alternatives}:
+            return False
+        issuer, key = loaded.issuer, _issuers_key(loaded)
     except UNREADABLE:
         return False
-    return own and set(found) == {_alternative(each) for each in alternatives}
+    named = (each for each in map(_loaded, authorities) if each is not None and _is_named(each, issuer, key))
+    return any(signed(loaded, each) for each in islice(named, MOST_TRIED))
+
+
+def signed(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
+    """Return whether a certificate is signed by another one; False for a key that takes long to verify with."""
+    try:
+        key = issuer.public_key()
+        if isinstance(key, rsa.RSAPublicKey) and key.public_numbers().e.bit_length() > EXPONENT_BITS:
+            return False
+        certificate.verify_directly_issued_by(issuer)
+    except UNREADABLE:
+        return False
+    return True
+
+
+def _loaded(certificate: str) -> x509.Certificate | None:
+    try:
+        return x509.load_pem_x509_certificate(certificate.encode())
+    except UNREADABLE:
+        return None
+
+
+def _issuers_key(certificate: x509.Certificate) -> bytes | None:
+    """Return what tells the key of the CA that has signed from others; None if the certificate does not say it."""
+    try:
+        return certificate.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
+    except x509.ExtensionNotFound:
+        return None
+
+
+def _is_named(authority: x509.Certificate, name: x509.Name, key: bytes | None) -> bool:
+    try:
+        if authority.subject != name:
+            return False
+        own = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value.digest
+    except x509.ExtensionNotFound:
+        return True
+    except UNREADABLE:
+        return False
+    return key is None or own == key
 
 
 def signs(pair: Pair) -> bool:

@@ -10,17 +10,11 @@ from itertools import islice
 
 from cryptography import x509
 
-from stateward.pki.certificate import BEGIN, UNREADABLE, Pair, key_pem, signer, split
+from stateward.pki.certificate import BEGIN, MOST_TRIED, UNREADABLE, Pair, key_pem, signed, signer, split
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED
 
 LONGEST_CHAIN = 10
 """Certificates of a server or a CA with those that have signed it."""
-MOST_TRIED = 8
-"""Trusted certificates of one name by which a signature is verified.
-
-The disaster this prevents: with a thousand certificates of one name in each of two files, a million signatures are
-verified, which takes minutes, and meanwhile nothing else is done, for any cluster.
-"""
 
 
 class UnusableError(Exception):
@@ -40,6 +34,7 @@ def _understood(*files: str) -> Generator[None]:
 def given_authority(files: Mapping[str, str], now: float) -> Pair:
     """Return the authority that was given; raises UnusableError."""
     pair = _pair(files, now)
+    _read_names(_first(pair))
     try:
         constraints = _first(pair).extensions.get_extension_for_class(x509.BasicConstraints).value
     except x509.ExtensionNotFound:
@@ -55,9 +50,10 @@ def rooted(files: Mapping[str, str]) -> bool:
     """Return whether a CA is self-signed; True for an invalid certificate, which other checks report."""
     try:
         found = x509.load_pem_x509_certificate(files.get(CERTIFICATE, "").encode())
+        same = found.issuer == found.subject
     except UNREADABLE:
         return True
-    return found.issuer == found.subject
+    return same
 
 
 @_understood(TRUSTED, CERTIFICATE)
@@ -142,6 +138,11 @@ def _names(certificate: x509.Certificate) -> list[str]:
     return found.get_values_for_type(x509.DNSName)
 
 
+def _read_names(certificate: x509.Certificate) -> None:
+    """Raise ValueError for names that cannot be read: they are needed later, in what a CA signs."""
+    _ = certificate.subject, certificate.issuer
+
+
 def _may_sign(certificate: x509.Certificate) -> bool:
     """Return whether a CA may sign by its key usage: otherwise OpenSSL rejects all that it has signed."""
     try:
@@ -160,19 +161,11 @@ def _leads(chain: Sequence[x509.Certificate], roots: Sequence[x509.Certificate])
     """Return whether each certificate of a chain is signed by the next one, up to a trusted one."""
     for place, certificate in enumerate(chain):
         named = (root for root in roots if root.subject == certificate.issuer)
-        if any(_signed(certificate, root) for root in islice(named, MOST_TRIED)):
+        if any(signed(certificate, root) for root in islice(named, MOST_TRIED)):
             return True
-        if place + 1 < len(chain) and not _signed(certificate, chain[place + 1]):
+        if place + 1 < len(chain) and not signed(certificate, chain[place + 1]):
             return False
     return False
-
-
-def _signed(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
-    try:
-        certificate.verify_directly_issued_by(issuer)
-    except UNREADABLE:
-        return False
-    return True
 
 
 def _said(moment: datetime) -> str:

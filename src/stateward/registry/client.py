@@ -51,6 +51,8 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes
+    origin: URL
+    """The host that has answered."""
 
 
 class _Token(msgspec.Struct):
@@ -129,10 +131,13 @@ class Registry:
     async def _ask(
         self, method: str, path: str, largest: int, headers: Mapping[str, str], body: bytes | None = None
     ) -> Answer:
-        """Send a request, and once more with the answer to the registry's challenge."""
+        """Send a request, and once more with the answer to the registry's challenge.
+
+        A host that the registry redirects to may not ask: it would name a server of its own for the password.
+        """
         url = path if path.startswith("http") else f"{self._where.base}{path}"
         answer = await self._followed(method, url, largest, headers, body)
-        if answer.status != _UNAUTHORIZED:
+        if answer.status != _UNAUTHORIZED or answer.origin != self._home:
             return answer
         self._authorization = await self._authorized(challenge_in(answer.headers.get("WWW-Authenticate", "")), method)
         return await self._followed(method, url, largest, headers, body) if self._authorization else answer
@@ -173,7 +178,7 @@ class Registry:
     async def _followed(
         self, method: str, address: str, largest: int, headers: Mapping[str, str], body: bytes | None
     ) -> Answer:
-        url, home = self._address(address, encoded=True), self._address(self._where.base).origin()
+        url, home = self._address(address, encoded=True), self._home
         for _ in range(MOST_REDIRECTS):
             mine = {"Authorization": self._authorization} if self._authorization and url.origin() == home else {}
             answer = await self._once(method, url, largest, {**headers, **mine}, body)
@@ -182,6 +187,10 @@ class Registry:
             url = self._address(answer.headers.get("Location", ""), url)
             self._check_secure(url)
         raise RegistryError(f"{self._where.host} redirects more than {MOST_REDIRECTS} times")
+
+    @property
+    def _home(self) -> URL:
+        return self._address(self._where.base).origin()
 
     def _address(self, text: str, base: URL | None = None, *, encoded: bool = False) -> URL:
         """Return an address that the user or the registry names, relative to another one; raise RegistryError."""
@@ -203,7 +212,7 @@ class Registry:
             asking = self._http.request(method, url, headers=headers, data=body, allow_redirects=False, proxy=proxy)
             async with asking as response:
                 content = await _bounded(response, largest, url)
-                return Answer(response.status, response.headers, content)
+                return Answer(response.status, response.headers, content, url.origin())
         except ConfigError as error:
             raise RegistryError(str(error)) from error
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:

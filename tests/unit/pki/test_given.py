@@ -1,17 +1,19 @@
 """A user's certificate is used only if it is suitable; an error message does not show its content."""
 
 import base64
+import math
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 from stateward import pki
-from stateward.pki.given import UnusableError, given_authority, given_server
+from stateward.pki.certificate import MOST_TRIED, signed
+from stateward.pki.given import UnusableError, given_authority, given_server, rooted
 from tests.support.intermediate import intermediate
 
 NOW = 1_800_000_000.0
@@ -111,6 +113,79 @@ def test_a_strange_certificate_is_refused_and_named(old: bytes, new: bytes) -> N
         given_authority({"tls.crt": altered(pair.certificate, old, new), "tls.key": pair.key}, NOW)
     assert not pki.signs(pki.Pair(altered(pair.certificate, old, new), pair.key))
     assert not pki.fits(pki.Pair(altered(pair.certificate, old, new), pair.key), CA.signs, [NAME])
+
+
+def test_an_authority_whose_name_cannot_be_read_is_refused() -> None:
+    """The error came when it was to sign, and ended each round of the cluster."""
+    named, good, bad = pki.new_authority("abcdefg", NOW).signs, b"abcdefg", b"abc\xff\xfefg"
+    issuer = altered(named.certificate, good, bad)
+    subject = altered(altered(issuer, good, bad), bad, good)
+    for certificate in (issuer, subject):
+        given = {"tls.crt": certificate, "tls.key": named.key}
+        assert rooted(given), "that it has another fault is not said of it"
+        with pytest.raises(UnusableError, match=r"tls\.crt holds a certificate that is damaged"):
+            given_authority(given, NOW)
+
+
+def test_the_authority_that_has_signed_is_found_among_many_of_its_name() -> None:
+    """A CA that is renewed each week under one name leaves that many, which members still trust."""
+    several = [pki.new_authority("weekly", NOW) for _ in range(20)]
+    pair = pki.issue(several[-1].signs, "logs", [NAME], NOW)
+    known = [each.signs.certificate for each in several]
+    assert pki.fits_one(pair, known, [NAME])
+    assert not pki.fits_one(pair, known[:-1], [NAME])
+    assert not pki.fits_one(pair, known, ["other.data.svc"])
+
+
+def test_few_signatures_are_verified_however_many_authorities_say_that_they_have_signed() -> None:
+    """A tenant that fills the Secret of its CA held up all clusters for seconds in each round."""
+    true = pki.new_authority("ours", NOW)
+    pair = pki.issue(true.signs, "logs", [NAME], NOW)
+    alike = [posing(true.signs) for _ in range(MOST_TRIED)]
+    assert pki.fits_one(pair, [*alike[1:], true.signs.certificate], [NAME])
+    assert not pki.fits_one(pair, [*alike, true.signs.certificate], [NAME])
+
+
+@pytest.mark.parametrize(("exponent", "accepted"), [(65537, True), ((1 << 200) + 1, False)])
+def test_a_key_that_was_made_to_verify_slowly_verifies_nothing(exponent: int, *, accepted: bool) -> None:
+    """A chain of ten with such keys took two seconds, in each round, on the event loop."""
+    key = exponent_key(exponent)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "slow")])
+    start = datetime.fromtimestamp(NOW, UTC)
+    root = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
+    root = root.not_valid_before(start).not_valid_after(start + timedelta(days=9)).sign(key, hashes.SHA256())
+    assert signed(root, root) is accepted
+
+
+def exponent_key(least: int) -> rsa.RSAPrivateKey:
+    """Return a key with this public exponent, or the next one that its primes allow."""
+    known = rsa.generate_private_key(65537, 2048).private_numbers()
+    p, q, e = known.p, known.q, least
+    while math.gcd(e, (p - 1) * (q - 1)) != 1:
+        e += 2
+    d = pow(e, -1, (p - 1) * (q - 1))
+    public = rsa.RSAPublicNumbers(e, p * q)
+    return rsa.RSAPrivateNumbers(p, q, d, d % (p - 1), d % (q - 1), pow(q, -1, p), public).private_key()
+
+
+def posing(authority: pki.Pair) -> str:
+    """Return the certificate of another CA that says it has the name and the key of this one."""
+    loaded, key = (
+        x509.load_pem_x509_certificate(authority.certificate.encode()),
+        ec.generate_private_key(ec.SECP256R1()),
+    )
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(loaded.subject)
+        .issuer_name(loaded.subject)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(loaded.not_valid_before_utc)
+        .not_valid_after(loaded.not_valid_after_utc)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(loaded.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value, critical=False)
+    )
+    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
 
 
 def test_line_ends_of_windows_change_nothing() -> None:

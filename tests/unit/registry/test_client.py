@@ -112,3 +112,20 @@ def test_logins_that_cannot_be_read_are_named(tmp_path: Path, auth: str) -> None
     (tmp_path / "config.json").write_text(json.dumps({"auths": {"host": {"auth": auth}}}, ensure_ascii=False), "utf-8")
     with pytest.raises(BadLogins, match=r"config\.json: cannot be read"):
         login_for("host", {"DOCKER_CONFIG": str(tmp_path)})
+
+
+async def test_a_host_that_a_registry_redirects_to_gets_no_password_by_asking_for_one() -> None:
+    """Registries keep blobs at storage of others, which names any server as the one that gives tokens."""
+    seen = list[str]()
+
+    async def stranger(request: web.Request) -> web.Response:
+        seen.append(request.headers.get("Authorization", ""))
+        challenge = f'Bearer realm="{request.url.origin()}/token"'
+        return web.Response(status=401, headers={"WWW-Authenticate": challenge})
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", stranger)
+    async with TestServer(app) as storage:
+        with pytest.raises(RegistryError, match="does not give it"):
+            await fetched(302, headers={"Location": f"http://127.0.0.1:{storage.port}/blob"})
+    assert seen == [""]

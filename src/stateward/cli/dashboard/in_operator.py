@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from stateward.cli.dashboard.host import OPERATOR, opened
 from stateward.cli.dashboard.operator_reads import Databases, OperatorReads
 from stateward.cli.dashboard.reviews import ReviewGuard
+from stateward.cli.page.guard import LOOPBACK
 from stateward.cli.page.server import guarded_page
 from stateward.cli.shared.session import Session
 from stateward.kube.client.client import Api
@@ -24,7 +25,8 @@ async def operator_page(
     `pods/proxy`, to which it has no right.
     """
     clock, namespaces = clock or SystemClock(), options.namespaces or ("",)
-    guard = ReviewGuard(api, clock, namespaces, proxied=is_loopback(options.page_host))
+    hosts = (*LOOPBACK, options.page_host, *options.page_names) if is_loopback(options.page_host) else ()
+    guard = ReviewGuard(api, clock, namespaces, hosts)
     session = Session(api, "", clock=clock, reads=OperatorReads(databases, clock))
     async with (
         opened(session, OPERATOR, read_only=True, namespaces=namespaces) as host,

@@ -5,12 +5,12 @@ SubjectAccessReview whether that user may list and get the clusters: the page sh
 the database view shows that only to a user that may get the cluster. Answers are kept for a minute.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from hashlib import sha256
 
 from aiohttp import web
 
-from stateward.cli.page.guard import comes_from, refused
+from stateward.cli.page.guard import comes_from, names_one_of, refused
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
@@ -21,6 +21,7 @@ from stateward.operator.objects.kinds import CLUSTER_KINDS
 KEPT_SECONDS = 60.0
 KEPT = 1000
 """Tokens whose answers are kept."""
+OTHER_NAME = "the page has another name; if a proxy keeps the name in Host, name it with --page-name"
 PATH = "page"
 """The first part of the page's path."""
 
@@ -28,12 +29,14 @@ PATH = "page"
 class ReviewGuard:
     """Answers users of Kubernetes that may list and get all clusters of some namespaces.
 
-    With `proxied`, requests without a token are answered too: only a proxy in the same pod reaches the address, and it
-    has authenticated its users.
+    Requests without a token are answered if `hosts`, names without a port, has the one in `Host`: only a proxy in the
+    same pod reaches the address, and it has authenticated its users. So does a port-forward of an administrator, whose
+    browser would ask for any web site.
     """
 
-    def __init__(self, api: Api, clock: Clock, namespaces: Sequence[str], *, proxied: bool) -> None:
-        self._api, self._clock, self._namespaces, self._proxied = api, clock, namespaces, proxied
+    def __init__(self, api: Api, clock: Clock, namespaces: Sequence[str], hosts: Collection[str] = ()) -> None:
+        self._api, self._clock, self._namespaces = api, clock, namespaces
+        self._hosts = frozenset(host.lower() for host in hosts)
         self._known: dict[bytes, tuple[bool, float]] = {}
 
     async def refusal(self, request: web.Request) -> web.Response | None:
@@ -45,12 +48,17 @@ class ReviewGuard:
             return refused(403, "only the page itself may send this")
         kind, _, token = request.headers.get("Authorization", "").partition(" ")
         if kind.lower() != "bearer" or not token:
-            return None if self._proxied else _unauthorized()
+            return self._without_token(request)
         try:
             allowed = await self._allowed(token)
         except ApiError as error:
             return refused(503, f"the API server does not review the token: {error.message}")
         return None if allowed else refused(403, "you may not list and get all clusters that this operator manages")
+
+    def _without_token(self, request: web.Request) -> web.Response | None:
+        if not self._hosts:
+            return _unauthorized()
+        return None if names_one_of(request, self._hosts) else refused(421, OTHER_NAME)
 
     async def _allowed(self, token: str) -> bool:
         """Return whether a token may see the page; raise ApiError."""

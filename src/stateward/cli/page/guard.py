@@ -4,6 +4,7 @@ The token keeps other users of the machine out. The check of `Host` prevents DNS
 resolves to this address. The check of `Origin`, and bodies of JSON only, prevent requests that another site makes.
 """
 
+import re
 import secrets
 from collections.abc import Collection
 from hmac import compare_digest
@@ -48,11 +49,21 @@ class TokenGuard:
 
     async def refusal(self, request: web.Request) -> web.Response | None:
         """Return why a request is not answered; None if it is."""
-        if request.headers.get("Host", "").lower() not in self._hosts:
+        if not names_one_of(request, self._hosts):
             return refused(421, "this page has another address")
         if not compare_digest(request.match_info.get("token", "").encode(), self._token.encode()):
             return refused(404, "not found: the address of the page contains a token; see the terminal")
         return None if comes_from(request, self._hosts) else refused(403, "only the page itself may send this")
+
+
+def names_one_of(request: web.Request, hosts: Collection[str]) -> bool:
+    """Return whether `Host` is one of these, which have a port, or whose ports do not matter.
+
+    The disaster this prevents: a web site gives its own name the address of this machine (DNS rebinding), and the
+    browser of a user that visits it reads the page for it.
+    """
+    host = request.headers.get("Host", "").lower()
+    return host in hosts or re.sub(":[0-9]+$", "", host) in hosts
 
 
 def comes_from(request: web.Request, hosts: Collection[str]) -> bool:

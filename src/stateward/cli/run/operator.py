@@ -114,6 +114,13 @@ OPTIONS = (
         "A loopback address is for an authenticating proxy in the same pod. At another one, clients show a token of"
         " Kubernetes, and must be allowed to list and get all clusters.",
     ),
+    option(
+        "page_names",
+        "Name by which users reach the page, without a port, if the proxy keeps it in Host and passes no token on;"
+        " repeatable.",
+        flags=["--page-name"],
+        multiple=True,
+    ),
     option("page_port", "Of the page; 0 chooses a free port.", PORT, envvar="STATEWARD_PAGE_LISTEN_PORT"),
     option(
         "max_replacements",

@@ -42,6 +42,8 @@ class OperatorOptions:
     """Whether the page of clusters is served, read-only."""
     page_host: str = "127.0.0.1"
     """A loopback address is for an authenticating proxy in the pod; at another one, clients show a token."""
+    page_names: tuple[str, ...] = ()
+    """Names by which the proxy's users reach the page, without a port, if the proxy keeps `Host`."""
     page_port: int = 8084
     max_replacements: int = 5
     """How many members are replaced by themselves at once, over all clusters."""

@@ -232,8 +232,7 @@ def kept_or_issued(
 def still_good(files: Files | None, authority: pki.Authority, names: tuple[str, ...], now: float) -> pki.Pair | None:
     """Return the certificate that is there already, if it is for these names, is trusted and is not due."""
     pair = pki.Pair((files or {}).get(CERTIFICATE, ""), (files or {}).get(KEY, ""))
-    known = (pki.Pair(each, "") for each in pki.split(authority.bundle))
-    if not pair.certificate or not any(pki.fits(pair, each, names) for each in known):
+    if not pair.certificate or not pki.fits_one(pair, pki.split(authority.bundle), names):
         return None
     return None if pki.due(pair.certificate, now) and _renewable(pair, authority, now) else pair
 

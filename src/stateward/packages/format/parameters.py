@@ -7,6 +7,7 @@ such. Users may write each value as itself or as text.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any, cast
 
 import msgspec
@@ -30,6 +31,10 @@ _ACCEPTED = {
 }
 MOST_NODES = 20_000
 """Nodes of a list or a map that is given as text; the text is read at each use."""
+MOST_HINTS = 3
+"""Unknown names for which a similar one is looked for."""
+MOST_COMPARED, LONGEST_COMPARED = 500, 100
+"""Names that one is compared with, and characters of such a name."""
 WHOLE = "[-+]?[0-9]+"
 NUMBER = r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?"
 """How whole numbers, and numbers, are written."""
@@ -116,33 +121,55 @@ _NOTHING: Mapping[ParameterType, Any] = {ParameterType.ARRAY: [], ParameterType.
 
 
 def _too_much(package: Package, given: Values) -> Iterator[Problem]:
-    texts = {name: value for name, value in _texts(package, given) if isinstance(value, str)}
-    total = sum(map(len, texts.values()))
+    texts = [(name, value) for name, value in _texts(package, given) if isinstance(value, str)]
+    total, better = sum(len(text) for _, text in texts), "write them as lists and objects instead"
     if total > MOST_TEXT:
-        longest = max(texts, key=lambda name: len(texts[name]))
-        accepted = f"at most {MOST_TEXT}; write them as lists and objects instead"
+        longest, _ = max(texts, key=lambda each: len(each[1]))
+        accepted = f"at most {MOST_TEXT}; {better}"
         yield Problem(
             longest, None, f"texts of lists and maps have {total} characters together, and may have {accepted}"
         )
+        return
+    nodes = [(name, _nodes(text)) for name, text in texts if "*" in text]
+    if sum(count for _, count in nodes) > MOST_NODES:
+        largest, _ = max(nodes, key=lambda each: each[1])
+        accepted = f"at most {MOST_NODES} nodes together with their aliases written out; {better}"
+        yield Problem(largest, None, f"texts of lists and maps with aliases may have {accepted}")
+
+
+def _nodes(text: str) -> int:
+    try:
+        return yamltext.nodes(text, MOST_NODES)
+    except yamltext.NotYaml:
+        return 0  # It is refused by itself, as soon as that is known.
 
 
 def _texts(package: Package, given: Values) -> Iterator[tuple[str, Any]]:
     for name, parameter in package.parameters.items():
         if parameter.type in (ParameterType.ARRAY, ParameterType.MAP):
             yield name, parameter.default if given.get(name) is None else given[name]
+            yield from ((name, choice) for choice in parameter.enum or ())
 
 
 def _unknown(package: Package, given: Values) -> Iterator[Problem]:
-    for name, value in given.items():
-        if name not in package.parameters:
-            close = meant(name, package.parameters)
-            hint = f"did you mean {close}?" if close else f"{package.name} has {_listed(package.parameters)}"
-            yield Problem(name, value, f"is not a parameter of {package.name} {package.version}; {hint}")
+    unknown = [name for name in given if name not in package.parameters]
+    known = _listed(package.parameters) if unknown else ""
+    for number, name in enumerate(unknown):
+        close = meant(name, package.parameters) if number < MOST_HINTS else ""
+        hint = f"did you mean {close}?" if close else f"{package.name} has {known}"
+        yield Problem(name, given[name], f"is not a parameter of {package.name} {package.version}; {hint}")
 
 
 def meant(name: str, names: Iterable[str]) -> str:
-    """Return the most similar of some names; empty if none is similar."""
-    spelled = {_plain(known): known for known in names}
+    """Return the most similar of some names, within limits; empty if none is similar.
+
+    The disaster this prevents: each comparison takes a tenth of a millisecond, and longer for long names. Thousands of
+    names that a tenant chooses are compared on the event loop, and meanwhile nothing else is done, for any cluster.
+    """
+    if len(name) > LONGEST_COMPARED:
+        return ""
+    short = (known for known in islice(names, MOST_COMPARED) if len(known) <= LONGEST_COMPARED)
+    spelled = {_plain(known): known for known in short}
     found = get_close_matches(_plain(name), spelled, n=1)
     return spelled[found[0]] if found else ""
 

@@ -133,6 +133,18 @@ def _excluded(items: Any, *excluded: Any) -> int:
     return _length(items) * len(excluded) * COMPARISON
 
 
+def _sorted(items: Any) -> int:
+    return _length(items) * COMPARISON
+
+
+PARSED = 24
+"""Cost of a character of a version or of a constraint on versions, relative to other work."""
+
+
+def _versions(*texts: Any) -> int:
+    return sum(len(str(text)) for text in texts) * PARSED
+
+
 def _length(items: Any) -> int:
     return len(cast("list[Any]", items)) if isinstance(items, list | tuple) else 0
 
@@ -158,6 +170,8 @@ _AHEAD: Mapping[str, Callable[..., int]] = {
     **dict.fromkeys(("uniq", "mustUniq"), _compared),
     **dict.fromkeys(("without", "mustWithout"), _excluded),
     **dict.fromkeys(("has", "mustHas"), _sought),
+    "sortAlpha": _sorted,
+    **dict.fromkeys(("semver", "semverCompare"), _versions),
     "until": _whole,
     "untilStep": _stepped,
     "seq": _sequence,

@@ -39,7 +39,7 @@ class NotYaml(ValueError):  # noqa: N818 - says what the text is not
 
 
 def nodes(text: str, most: int = MOST_NODES) -> int:
-    """Return how many nodes a YAML text has, of at most so many; raises NotYaml."""
+    """Return how many nodes a YAML text has with its aliases written out, of at most so many; raises NotYaml."""
     with _said(text):
         return bound(text, most)
 

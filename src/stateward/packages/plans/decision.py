@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from stateward.api.kinds.installation import InstallationStatus, RunStatus
 from stateward.api.values.base import GROUP
+from stateward.api.values.problem import in_short
 from stateward.packages.format.parameters import check_values
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import CLEANUP, Chosen, Refused, State, choose, join
@@ -98,8 +99,8 @@ def _problem(package: Package, status: InstallationStatus, wanted: State) -> Sto
     found = check_values(package, wanted.values, fixed_values(status.installed))
     if not found:
         return None
-    said = "; ".join(problem.public for problem in found)
-    return Stop("ParametersInvalid", said, "; ".join(str(problem) for problem in found))
+    said = in_short([problem.public for problem in found])
+    return Stop("ParametersInvalid", said, in_short([str(problem) for problem in found]))
 
 
 def _joined(package: Package, status: InstallationStatus, wanted: State) -> Decision:

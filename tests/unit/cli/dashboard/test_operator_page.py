@@ -76,11 +76,13 @@ class ReviewingServer(MemoryServer):
 
 
 @asynccontextmanager
-async def opened_page(host: str = "127.0.0.1") -> AsyncGenerator[tuple[ReviewingServer, str]]:
+async def opened_page(
+    host: str = "127.0.0.1", names: tuple[str, ...] = ()
+) -> AsyncGenerator[tuple[ReviewingServer, str]]:
     server = ReviewingServer()
     for cluster in many(3):
         server.add(cluster)
-    options = OperatorOptions(page=True, page_host=host, page_port=0)
+    options = OperatorOptions(page=True, page_host=host, page_port=0, page_names=names)
     async with operator_page(server.api, options, server.databases) as port:
         yield server, f"http://127.0.0.1:{port}/page/"
 
@@ -121,6 +123,24 @@ async def test_at_a_loopback_address_the_proxy_has_authenticated_and_a_token_sti
     async with opened_page() as (_, url):
         assert await status(url) == 200
         assert await status(url, Authorization="Bearer stranger") == 403
+
+
+async def test_a_web_site_that_gives_its_name_this_address_reads_nothing() -> None:
+    """An administrator that forwards a port to the pod has no proxy before the page, and no token in the browser."""
+    async with opened_page() as (_, url):
+        for site in ("evil.example", "evil.example:8084", "127.0.0.1.evil.example:8084", "localhost.evil.example"):
+            assert await status(url, Host=site) == 421
+            assert await status(f"{url}events", Host=site) == 421
+        assert await status(url, Host="evil.example", Authorization="Bearer viewer") == 200, "no site knows a token"
+        for own in ("127.0.0.1:8084", "localhost:9999", "[::1]:8084", "localhost"):
+            assert await status(url, Host=own) == 200
+
+
+async def test_a_proxy_that_keeps_the_name_in_host_is_answered_by_the_names_of_the_option() -> None:
+    async with opened_page(names=("Clusters.example",)) as (_, url):
+        assert await status(url, Host="clusters.example") == 200
+        assert await status(url, Host="clusters.example:443") == 200
+        assert await status(url, Host="evil.example") == 421
 
 
 async def test_shards_and_disks_are_those_that_the_operator_reads_itself() -> None:
@@ -195,7 +215,7 @@ async def test_a_proxy_with_another_name_is_accepted_by_its_forwarded_host() -> 
 
 async def test_the_answer_about_a_token_is_kept_for_a_minute_and_no_longer() -> None:
     server, clock = ReviewingServer(), MovedClock()
-    guard = ReviewGuard(server.api, clock, ("",), proxied=False)
+    guard = ReviewGuard(server.api, clock, ("",))
     for expected, passed in ((7, 0.0), (7, KEPT_SECONDS - 1.0), (14, 2.0)):
         clock.later(passed)
         assert await guard._allowed("viewer")

@@ -93,6 +93,46 @@ def test_texts_of_lists_have_a_limit_together_with_those_that_a_package_brings()
     assert check_values(package, {"C": ["a"] * 13_000}) == []
 
 
+def merged(levels: int) -> str:
+    """Return a short text of objects, each with all keys of the one before ten times."""
+    lines = [f"- &a0 {{{', '.join(f'k{n}: 0' for n in range(10))}}}"]
+    lines += (f"- &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}" for n in range(1, levels))
+    return "\n".join(lines)
+
+
+def test_texts_of_a_few_hundred_characters_whose_merged_objects_take_seconds_are_refused_at_once() -> None:
+    """Each of them took more than a second, and the operator reads all in each reconciliation."""
+    parameters = {name: Parameter(name=name, type=ParameterType.ARRAY) for name in map("P{}".format, range(150))}
+    before = time.process_time()
+    found = check_values(replace(shop(), parameters=parameters), dict.fromkeys(parameters, merged(5)))
+    assert len(found) == 150
+    assert time.process_time() - before < 1
+
+
+def test_aliases_of_all_texts_of_lists_have_a_limit_together() -> None:
+    parameters = {name: Parameter(name=name, type=ParameterType.ARRAY) for name in map("P{}".format, range(40))}
+    package = replace(shop(), parameters=parameters)
+    (problem,) = check_values(package, dict.fromkeys(parameters, merged(3)))
+    assert "at most 20000 nodes together with their aliases" in problem.public
+    assert check_values(package, dict.fromkeys(list(parameters)[:4], merged(3))) == []
+
+
+def test_the_choices_that_a_package_brings_as_text_count_too() -> None:
+    """They are read in each reconciliation as well: twenty long ones took a minute."""
+    choices = (f"[{'0,' * 19_000}]",) * 20
+    parameter = Parameter(name="LIST", type=ParameterType.ARRAY, enum=choices)
+    (problem,) = check_values(replace(shop(), parameters={"LIST": parameter}), {"LIST": "[0]"})
+    assert "characters together" in problem.public
+
+
+def test_nodes_are_counted_with_aliases_written_out() -> None:
+    """The allowance of a step counts them so: a thread that all namespaces share read a template for seconds."""
+    assert yamltext.nodes("- &a [1, 2]\n- *a\n") == 1 + 1 + 3 + 3
+    assert yamltext.nodes("--- &a [1]\n--- [*a]\n") == 1 + 2 + 1 + 2
+    with pytest.raises(yamltext.NotYaml, match="more than 200000 nodes"):
+        yamltext.nodes(merged(7))
+
+
 @pytest.mark.parametrize("text", ["a: &a [*a]", "a: &a {b: {c: *a}}", "&a [b, {c: [*a]}]"])
 def test_what_holds_itself_is_refused(text: str) -> None:
     with pytest.raises(yamltext.NotYaml, match="holds itself"):

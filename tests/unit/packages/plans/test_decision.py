@@ -173,3 +173,15 @@ def test_a_request_is_due_again_if_its_plan_gave_way_to_another(plan: str, cause
     assert isinstance(found, Begin)
     assert found.chosen.plan == "upgrade"
     assert accepted(new, requested(new, plan, cause), found) == ("" if due else f"{plan}/web")
+
+
+def test_thousands_of_wrong_values_are_no_status_that_cannot_be_written() -> None:
+    """Three conditions had two megabytes each, which no API server stores, so that each round failed."""
+    wanted = State(shop().digest, {f"NO_SUCH_{number}": 1 for number in range(20_000)})
+    found = decide(shop(), InstallationStatus(), wanted, "")
+    assert isinstance(found, Stop)
+    assert len(found.message) < 30_000
+    assert found.message.endswith("19980 more")
+    named = decide(shop(), InstallationStatus(), State(shop().digest, {"x" * 100_000: 1}), "")
+    assert isinstance(named, Stop)
+    assert len(named.message) < 30_000

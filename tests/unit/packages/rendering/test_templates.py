@@ -10,6 +10,7 @@ import pytest
 from stateward.packages.format.work_budget import Fuel, size_of
 from stateward.packages.format.yamltext import document, documents
 from stateward.packages.rendering.functions import REFUSED, functions
+from stateward.packages.rendering.step_budget import small
 from stateward.packages.rendering.templates import TemplateProblem, Variables, parse, render
 from tests.unit.packages.recordings.corpus import DATA
 
@@ -108,6 +109,21 @@ ENDLESS = {
 @pytest.mark.parametrize("case", ENDLESS)
 def test_a_template_that_would_do_too_much_is_stopped(case: str) -> None:
     assert re.search("does too much|budget exceeded|elements", fault(ENDLESS[case]))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '{{ $r := repeat 20000 "1 " }}{{ range until 20 }}{{ semverCompare $r "1.0.0" }}{{ end }}',
+        "{{ $l := until 50000 }}{{ range until 8 }}{{ $x := sortAlpha $l }}{{ end }}",
+    ],
+)
+def test_slow_functions_pay_more_so_that_small_work_stays_small(source: str) -> None:
+    """It took four seconds in the thread that does the small work of all namespaces."""
+    with pytest.raises(TemplateProblem, match="does too much"):
+        render("x.yaml", source, variables(), small())
+    usual = '{{ semverCompare ">=1.2.0, <3.0.0 || ^4.1" "1.5.0" }}{{ range sortAlpha (list "b" "a") }}{{ . }}{{ end }}'
+    assert render("x.yaml", usual, variables(), small()) == "trueab"
 
 
 def test_the_same_template_always_renders_the_same() -> None:

@@ -7,7 +7,7 @@ from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import NotFound
-from stateward.kube.objects.metadata import Key, PartialObject
+from stateward.kube.objects.metadata import Key, PartialObject, key_of
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.installations.execution.background import Background
 from stateward.operator.installations.execution.jobs import OpenPackage
@@ -16,6 +16,9 @@ from stateward.operator.installations.execution.opening import NoPackageError
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, PACKAGES
 from stateward.packages.format.records import Package
 from stateward.packages.rendering.nested import Offer
+
+LARGEST_HEADS = 4 << 20
+"""Bytes of what packages are called: of some thousands."""
 
 
 class Library:
@@ -31,6 +34,7 @@ class Library:
         self.packages: Store[PartialObject] = Store("packages", namespaces=namespaces)
         self.shared: Store[PartialObject] = Store("clusterpackages")
         self.kept = Kept[Package]()
+        self.heads = Kept[Offer](LARGEST_HEADS)
 
     @property
     def _everywhere(self) -> bool:
@@ -73,14 +77,30 @@ class Library:
 
     async def offers(self, namespace: str) -> list[Offer]:
         """Return all packages that installations of a namespace may use."""
-        mine = [(PACKAGES, key) for key in sorted(self.packages.keys()) if key.namespace == namespace]
-        shared = [(CLUSTER_PACKAGES, key) for key in sorted(self.shared.keys())]
-        return [await self._offer(resource, key) for resource, key in (*mine, *shared)]
+        mine = [(PACKAGES, self.packages, key) for key in sorted(self.packages.keys()) if key.namespace == namespace]
+        shared = [(CLUSTER_PACKAGES, self.shared, key) for key in sorted(self.shared.keys())]
+        found = [await self._offer(resource, store.get(key)) for resource, store, key in (*mine, *shared)]
+        return [offer for offer in found if offer is not None]
 
-    async def _offer(self, resource: Resource[PackageObject], key: Key) -> Offer:
-        """Return what a package is called; its archive is dropped, because there may be any number of packages."""
-        said = (await self._api.get(resource, key)).spec
-        return Offer(key.name, said.name, said.version, said.app_version)
+    async def _offer(self, resource: Resource[PackageObject], known: PartialObject | None) -> Offer | None:
+        """Return what a package is called; None if it was deleted meanwhile.
+
+        Its archive is dropped, because there may be any number of packages. The disaster this prevents: a task reads
+        all of them, with a megabyte each, in each round of an installation.
+        """
+        if known is None:
+            return None
+        key, uid = key_of(known), known.metadata.uid
+        if (kept := self.heads.get(key.namespace, uid)) is not None:
+            return kept
+        try:
+            body = await self._api.get(resource, key)
+        except NotFound:
+            return None
+        said = body.spec
+        offer = Offer(key.name, said.name, said.version, said.app_version)
+        self.heads.keep(key.namespace, body.metadata.uid, offer)
+        return offer
 
     async def _of(self, resource: Resource[PackageObject], key: Key, uid: str) -> Package:
         if (kept := self.kept.get(key.namespace, uid)) is not None:

@@ -4,10 +4,14 @@ import base64
 import binascii
 
 from stateward.api.kinds.package import Package as PackageObject
+from stateward.api.values.problem import short
 from stateward.packages.distribution.archive import BadArchive, unpack
 from stateward.packages.format.reading import InvalidPackage, read_package
 from stateward.packages.format.records import Package
 from stateward.packages.review.checks import check_package
+
+LONGEST_MESSAGE = 5000
+"""Characters of what is wrong with a package: the problems of a hostile one fill no status."""
 
 
 class NoPackageError(Exception):
@@ -16,7 +20,7 @@ class NoPackageError(Exception):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
-        self.message = message
+        self.message = short(message, LONGEST_MESSAGE)
 
 
 def open_package(body: PackageObject) -> Package:

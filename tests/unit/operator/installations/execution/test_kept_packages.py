@@ -4,12 +4,16 @@ import base64
 from typing import Any
 
 import msgspec
+import pytest
 
-from stateward.kube.objects.metadata import Key
+from stateward.api.kinds.package import Package as PackageObject
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.operator.installations.execution.background import in_foreground
 from stateward.operator.installations.execution.jobs import RenderStep
 from stateward.operator.installations.execution.kept import LARGEST, Kept, size_of
 from stateward.operator.installations.execution.library import Library
+from stateward.operator.installations.execution.opening import NoPackageError, open_package
 from stateward.operator.installations.execution.rendered_steps import RenderedSteps
 from stateward.packages.distribution.archive import pack
 from stateward.packages.plans.steps import Work
@@ -83,3 +87,43 @@ def test_what_was_used_last_stays() -> None:
     assert kept.get("data", "third") is not None
     kept.keep("data", "third", "y")
     assert kept.size < 1500
+
+
+def known(namespace: str, name: str) -> PartialObject:
+    meta = {"name": name, "namespace": namespace, "uid": f"uid-{namespace}-{name}", "resourceVersion": "1"}
+    return msgspec.convert({"metadata": meta}, PartialObject, strict=False)
+
+
+async def test_what_packages_are_called_is_read_once_for_each_of_them() -> None:
+    """A task that installs another package compares all of them, in each round: a thousand with a megabyte each."""
+    api: Any = Packages()
+    library = Library(api, ("data", "evil"), in_foreground)
+    library.packages.feed("data").replace([known("data", f"shop-{number}") for number in range(20)], "1")
+    for _ in range(3):
+        assert [offer.object for offer in await library.offers("data")][:2] == ["shop-0", "shop-1"]
+    assert api.asked == 20
+
+
+async def test_a_package_that_is_deleted_meanwhile_is_not_offered() -> None:
+    class Gone(Packages):
+        async def get(self, resource: Any, key: Key) -> Any:
+            raise NotFound(f"{resource.kind} {key}")
+
+    api: Any = Gone()
+    library = Library(api, ("data",), in_foreground)
+    library.packages.feed("data").replace([known("data", "shop")], "1")
+    assert await library.offers("data") == []
+
+
+def test_the_problems_of_a_hostile_package_fill_no_status() -> None:
+    """They come as text of megabytes, and conditions repeat it."""
+    parameters = "parameters:\n" + "- {name: A}\n" * 20_000
+    archive = base64.b64encode(pack({**files(), "params.yaml": parameters.encode()})).decode()
+    body = msgspec.convert(
+        {"metadata": {"name": "shop"}, "spec": {"name": "shop", "version": "1.2.0", "archive": archive}},
+        PackageObject,
+        strict=False,
+    )
+    with pytest.raises(NoPackageError) as refused:
+        open_package(body)
+    assert len(refused.value.message) < 6000
