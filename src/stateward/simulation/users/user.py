@@ -31,6 +31,10 @@ ONLY_AT_CREATION = "spec.bootstrap"
 """A field that an existing cluster cannot get, by a rule that the model of the API server does not know."""
 BOOTSTRAP_WAITS = frozenset({"BootstrapInterrupted", "ManagersLost"})
 """Wait reasons that need a user's confirmation that no data is lost."""
+NEVER_JOIN = frozenset({"NeverJoined", "NotInCluster"})
+"""Wait reasons of members that are outside of the database."""
+REPLACE = "replaceWithoutDraining"
+"""What a message names if such a member is to be replaced."""
 DOWNGRADES = frozenset({"CannotGoBack", "UpgradeRefused"})
 """Wait reasons of a version that is older than what members run."""
 BOOTSTRAP_CONFIRMED = "user: bootstrap confirmed"
@@ -169,7 +173,7 @@ class User:
         refused = any(wait["reason"] == "ShrinkRefused" for wait in waits)
         self._reduce_copies(refused=refused, settled=resource is not None and _is_ready(resource))
         self._replace_undrained(
-            [wait["subject"] for wait in waits if wait["reason"] in {"NeverJoined", "NotInCluster"}]
+            [wait["subject"] for wait in waits if wait["reason"] in NEVER_JOIN and REPLACE in wait["message"]]
         )
         version = self._reachable()
         if version != self.spec["version"] and any(wait["reason"] in DOWNGRADES for wait in waits):

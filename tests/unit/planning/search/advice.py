@@ -105,6 +105,11 @@ def replace_undrained(user: User, wait: Wait) -> str:
     return f"replaces {wait.subject} undrained"
 
 
+def replace_outsider(user: User, wait: Wait) -> str:
+    """Replace a member that runs outside of the database once the message says so."""
+    return replace_undrained(user, wait) if wait.stalled else ""
+
+
 def forget_member(user: User, wait: Wait) -> str:
     """Take the name of a member that is gone off the lists of the spec."""
     asked, gone = user.replacement, frozenset({wait.subject})
@@ -238,8 +243,8 @@ ADVICE: Mapping[str, Callable[[User, Wait], str]] = {
     "Bootstrapping": form_in_place_of_earlier,
     "ManagersLost": give_managers_up,
     "EarlierVolumes": delete_earlier_volumes,
-    "NeverJoined": replace_undrained,
-    "NotInCluster": replace_undrained,
+    "NeverJoined": replace_outsider,
+    "NotInCluster": replace_outsider,
     "NoSuchMember": forget_member,
     "WouldLoseLastCopy": accept_loss,
     "CannotGoBack": set_version,

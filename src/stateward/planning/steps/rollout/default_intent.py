@@ -9,6 +9,8 @@ from stateward.planning.model.observation import Effect, Member, Pod
 
 REPLACED = 60.0
 """Seconds after the creation of a pod for which the database may still list the process of the one before."""
+JOINS = 120.0
+"""Seconds of an answering database in which a process that could not join before is expected to join."""
 
 
 def default_intent(facts: Facts, member: Member) -> StepResult:
@@ -117,7 +119,8 @@ def joined_elsewhere(facts: Facts, member: Member) -> tuple[Wait, ...]:
     replaces missing members, nothing is asked. The disasters this prevents: a setting keeps all members of a pool from
     joining, the pool gets another name with the correction, and the user is told to give up the only data. Or a new
     member has a change of all members before the others, whose restart waits; the user is told to replace it, and the
-    next one does not join either.
+    next one does not join either. Or no member could join because there was no database: in the second in which it
+    answers again, the user is told to give up members that are about to join.
     """
     pod, name, policy = member.pod, member.name, facts.obs.desired.replacement
     if facts.database is None or pod is None or not pod.running or facts.joined(name):
@@ -133,19 +136,20 @@ def joined_elsewhere(facts: Facts, member: Member) -> tuple[Wait, ...]:
             f" and it can only be repaired with pool {member.pool} in the spec"
         )
         return (Wait(name, "PoolNeeded", text, stalled=True),)
+    replaced = name in facts.obs.records and policy.enabled and name not in policy.keep
+    return () if replaced else (outside(facts, name),)
+
+
+def outside(facts: Facts, name: str) -> Wait:
+    """Return the wait of a member that is not in the database, with what to do if it does not join now."""
+    reason, text, cluster = "NeverJoined", f"{name} runs, and has not joined", "a deleted cluster"
     if name in facts.obs.records:
-        text = (
-            f"{name} runs, and has not been in the cluster for more than {OVERDUE / 60:.0f} minutes; its log says why,"
-            " and if its volume is from a lost cluster, it never joins: spec.members.replaceWithoutDraining gives it a"
-            " new volume"
-        )
-        replaced = policy.enabled and name not in policy.keep
-        return () if replaced else (Wait(name, "NotInCluster", text, stalled=True),)
-    text = (
-        f"{name} runs, and has not joined for more than {OVERDUE / 60:.0f} minutes; its log says why, and if its volume"
-        " is from a deleted cluster, it never joins: spec.members.replaceWithoutDraining gives it a new volume"
-    )
-    return (Wait(name, "NeverJoined", text, stalled=True),)
+        reason, text, cluster = "NotInCluster", f"{name} runs, and has not been in the cluster", "a lost cluster"
+    text = f"{text} for more than {OVERDUE / 60:.0f} minutes; its log says why"
+    if facts.seconds_waited(name, reason) <= JOINS:
+        return Wait(name, reason, text)
+    advice = "it never joins: spec.members.replaceWithoutDraining gives it a new volume"
+    return Wait(name, reason, f"{text}, and if its volume is from {cluster}, {advice}", stalled=True)
 
 
 def ahead_of_all(facts: Facts, member: Member, pod: Pod) -> Wait | None:

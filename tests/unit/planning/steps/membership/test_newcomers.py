@@ -92,6 +92,9 @@ def test_a_member_that_never_joins_is_reported_after_ten_minutes_and_leaves_when
     assert "NeverJoined" not in {wait.reason for wait in world.plan().waits}
     world.ticks(20)
     (said,) = [wait for wait in world.plan().waits if wait.reason == "NeverJoined"]
+    assert (said.subject, said.stalled) == ("c-warm-0", False)
+    world.ticks(20)
+    (said,) = [wait for wait in world.plan().waits if wait.reason == "NeverJoined"]
     assert (said.subject, said.stalled) == ("c-warm-0", True)
     listed = frozenset({"c-warm-0"})
     world.edit(hang=set(), policy={"replacement": o.Replacement(replace=listed, undrained=listed)}).run()
@@ -198,6 +201,36 @@ def test_a_running_member_outside_of_the_database_is_reported_if_it_is_not_repla
         seen = msgspec.structs.replace(observed, members=members, database=database, away=away)
         said = {wait.subject for wait in plan(seen, world.now).waits if wait.reason == "NotInCluster"}
         assert said == ({"c-hot-0"} if told and not enabled else set())
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_person_is_asked_to_give_up_a_member_only_if_the_database_answers_and_it_does_not_join(
+    *, recorded: bool
+) -> None:
+    """No member could join for a quarter of an hour, and each was to be given up in the second after that."""
+    world = settled(managers(), hot(), indices=((2,), (2,)))
+    observed = world.observe()
+    assert isinstance(observed.database, o.Database)
+    members = tuple(
+        msgspec.structs.replace(m, pod=msgspec.structs.replace(m.pod, ready=False, created=0.0))
+        if m.name == "c-hot-0" and m.pod
+        else m
+        for m in observed.members
+    )
+    nodes = {name: node for name, node in observed.database.nodes.items() if name != "c-hot-0"}
+    records = {name: record for name, record in observed.records.items() if recorded or name != "c-hot-0"}
+    reason = "NotInCluster" if recorded else "NeverJoined"
+    for waited, asked in ((None, False), (120.0, False), (121.0, True)):
+        seen = msgspec.structs.replace(
+            observed,
+            members=members,
+            database=msgspec.structs.replace(observed.database, nodes=nodes),
+            away={"c-hot-0": world.now - 900.0},
+            records=records,
+            waits={} if waited is None else {f"c-hot-0 {reason}": world.now - waited},
+        )
+        (said,) = (wait for wait in plan(seen, world.now).waits if wait.subject == "c-hot-0")
+        assert (said.reason, said.stalled, "replaceWithoutDraining" in said.message) == (reason, asked, asked)
 
 
 def test_a_member_whose_new_volume_never_existed_is_new_although_the_status_records_its_predecessor() -> None:
