@@ -8,7 +8,7 @@ The time of the last release is in the status. If the operator stopped before it
 was scaled to zero shows the release: the wait then starts when the operator observes it.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from math import inf, isinf
 
 import msgspec
@@ -25,65 +25,60 @@ COUNTED = 120.0
 
 
 def limit_releases(facts: Facts, part: StepResult) -> StepResult:
-    """Return the steps of leaving members, with at most one release, and none before its time."""
+    """Return the steps of leaving members, with at most one release that is paced, and none before its time."""
     going = [a for a in part.actions if isinstance(a, Release) and needs_recovery(facts, facts.members[a.member])]
-    pause = pause_before(facts, going)
-    if not pause or not going:
-        return part
-    start, because = max(((facts.now, ""), *obstacles(facts, going, pause)))
-    if start > facts.now:
-        later = going
-    else:
-        later, because = (
-            going[1:],
-            f"{going[0].member} leaves first, and the next one leaves no earlier than {rfc3339(facts.now + pause)}",
-        )
-    held = {action.member for action in later}
-    actions: tuple[Action, ...] = tuple(a for a in part.actions if not (isinstance(a, Release) and a.member in held))
-    intents = intents_for(
-        State.LEAVING, [facts.members[n] for n in sorted(held)], Effect.REPLACE, f"{{}} leaves later: {because}"
-    )
-    waits = tuple(Wait(name, "RemovalPaced", f"{name} leaves later: {because}") for name in sorted(held))
-    return merge(msgspec.structs.replace(part, actions=actions), StepResult(intents=intents, waits=waits))
+    paced = [action for action in going if pause_before(facts, action)]
+    starts = {action.member: max(((facts.now, ""), *obstacles(facts, action))) for action in paced}
+    ready = [action for action in paced if starts[action.member][0] <= facts.now]
+    later = {name: why for name, (start, why) in starts.items() if start > facts.now}
+    for action in ready[1:]:
+        start = rfc3339(facts.now + pause_before(facts, action))
+        later[action.member] = f"{ready[0].member} leaves first, and the next one leaves no earlier than {start}"
+    actions: tuple[Action, ...] = tuple(a for a in part.actions if not (isinstance(a, Release) and a.member in later))
+    waits = [StepResult(waits=(Wait(n, "RemovalPaced", f"{n} leaves later: {why}"),)) for n, why in later.items()]
+    intents = [
+        StepResult(intents=intents_for(State.LEAVING, [facts.members[n]], Effect.REPLACE, f"{{}} leaves later: {why}"))
+        for n, why in later.items()
+    ]
+    return merge(msgspec.structs.replace(part, actions=actions), *intents, *waits)
 
 
-def pause_before(facts: Facts, going: Collection[Release]) -> float:
-    """Return the seconds between the last release and these.
+def pause_before(facts: Facts, action: Release) -> float:
+    """Return the seconds between the last release and this one.
 
     The disaster this prevents: all storage members of FoundationDB are replaced without draining; within the minute in
     which it does not count the first ones, it bears a failure more each time, and all are deleted with all data.
     """
-    return max(facts.obs.desired.wait_between_removals, COUNTED if relies_on_count(facts, going) else 0.0)
+    return max(facts.obs.desired.wait_between_removals, COUNTED if relies_on_count(facts, action) else 0.0)
 
 
-def relies_on_count(facts: Facts, going: Collection[Release]) -> bool:
-    """Return whether one of these leaves only because the database reports that it bears one more failure."""
-    counts = facts.database is not None and facts.database.tolerance is not None
-    return counts and any(action.member in facts.obs.desired.replacement.undrained for action in going)
+def relies_on_count(facts: Facts, action: Release) -> bool:
+    """Return whether a member leaves only because the database reports that it bears one more failure."""
+    counts, policy = facts.database is not None and facts.database.tolerance is not None, facts.obs.desired.replacement
+    return counts and action.member in policy.undrained - policy.accepted
 
 
-def obstacles(facts: Facts, going: Collection[Release], pause: float) -> Iterator[tuple[float, str]]:
-    """Yield the times before which none of these may go, in seconds since the epoch, each with the reason."""
-    last = last_removal(facts)
+def obstacles(facts: Facts, action: Release) -> Iterator[tuple[float, str]]:
+    """Yield the times before which a member may not go, in seconds since the epoch, each with the reason."""
+    last, pause = last_removal(facts), pause_before(facts, action)
     if last is not None:
-        yield (
-            last + pause,
-            f"another member left at {rfc3339(last)}, and the next one leaves no earlier than {rfc3339(last + pause)}",
-        )
-    if relies_on_count(facts, going):
-        yield from uncounted(facts, {action.member for action in going})
+        start = rfc3339(last + pause)
+        yield last + pause, f"another member left at {rfc3339(last)}, and the next one leaves no earlier than {start}"
+    if relies_on_count(facts, action):
+        yield from uncounted(facts)
 
 
-def uncounted(facts: Facts, going: Collection[str]) -> Iterator[tuple[float, str]]:
-    """Yield until when the database may not count the loss of another member, with the reason.
+def uncounted(facts: Facts) -> Iterator[tuple[float, str]]:
+    """Yield until when the database may not count the loss of a member, with the reason.
 
-    It counts none in a zone in maintenance. The disaster this prevents: the members of a zone have lost their disks
-    during its maintenance, a member of another zone leaves without draining, and it has the last copies.
+    It counts none in a zone in maintenance. The disasters this prevents: the members of a zone have lost their disks
+    during its maintenance, a member of another zone leaves without draining, and it has the last copies. Or the only
+    process with some data is lost, a user replaces it a moment later, and nothing says yet that data is missing.
     """
     end = maintenance_end(facts)
     for member in facts.obs.members:
         lost = member.name in facts.obs.records and facts.holds_data(member) and not facts.joined(member.name)
-        if not lost or member.name in going:
+        if not lost:
             continue
         times = facts.obs.since if member.name in facts.obs.stopped else facts.obs.away
         since = times.get(member.name, facts.now)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from stateward.planning.facts.facts import Facts, derive
 from stateward.planning.model import actions as a
 from stateward.planning.model.intent import StepResult
-from stateward.planning.model.observation import Database, Record, Ref, Replacement, Unknown
+from stateward.planning.model.observation import Database, Ref, Replacement, Unknown
 from stateward.planning.model.times import rfc3339
 from stateward.planning.steps.membership.pacing import COUNTED, limit_releases, maintenance_end
 from tests.unit.planning.chaos import NOW
@@ -171,23 +171,41 @@ def test_a_member_leaves_without_draining_when_the_database_counts_all_other_los
     assert not any(wait.stalled for wait in part.waits)
 
 
-@pytest.mark.parametrize("excuse", ["it leaves itself", "it never joined", "it holds no data", "the database lists it"])
+@pytest.mark.parametrize("excuse", ["it never joined", "it holds no data", "the database lists it"])
 def test_the_loss_of_a_member_is_not_waited_for_if_the_database_need_not_count_it(excuse: str) -> None:
-    seen, name = beside_loss(known={"away": {"hot-0": NOW, "hot-2": NOW}}).obs, "hot-0"
+    seen = beside_loss(known={"away": {"hot-0": NOW}}).obs
     assert isinstance(seen.database, Database)
-    if excuse == "it leaves itself":
-        records = {"hot-2": Record("1.0.0", "")}
-        seen = replace(seen, database=replace(seen.database, nodes={}), records=records)
-    elif excuse == "it never joined":
-        seen = replace(seen, records={n: record for n, record in seen.records.items() if n != name})
+    if excuse == "it never joined":
+        seen = replace(seen, records={n: record for n, record in seen.records.items() if n != "hot-0"})
     elif excuse == "it holds no data":
         pools = tuple(replace(pool, data=False) for pool in seen.desired.pools)
         members = tuple(replace(m, made_for=frozenset()) for m in seen.members)
         seen = replace(seen, desired=replace(seen.desired, pools=pools), members=members)
     else:
-        node = replace(seen.database.nodes["hot-1"], name=name)
-        seen = replace(seen, database=replace(seen.database, nodes={**seen.database.nodes, name: node}))
+        node = replace(seen.database.nodes["hot-1"], name="hot-0")
+        seen = replace(seen, database=replace(seen.database, nodes={**seen.database.nodes, "hot-0": node}))
     assert limit_releases(derive(seen, NOW), StepResult(actions=(LEAVES,))).actions == (LEAVES,)
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_a_member_that_was_lost_a_moment_ago_leaves_when_the_database_tells_what_is_missing(*, accepted: bool) -> None:
+    """With one copy of everything it was replaced at once, and its volume deleted: no user had accepted the loss."""
+    seen = beside_loss().obs
+    assert isinstance(seen.database, Database)
+    nodes = {name: node for name, node in seen.database.nodes.items() if name != "hot-2"}
+    policy = replace(seen.desired.replacement, accepted=frozenset({"hot-2"} if accepted else ()))
+    seen = replace(seen, database=replace(seen.database, nodes=nodes, tolerance=0), away={"hot-2": NOW - 5.0})
+    seen = replace(seen, desired=replace(seen.desired, replacement=policy))
+    part = limit_releases(derive(seen, NOW), StepResult(actions=(LEAVES,)))
+    assert part.actions == ((LEAVES,) if accepted else ())
+
+
+def test_a_drained_member_does_not_wait_for_what_one_without_draining_waits_for() -> None:
+    seen = beside_loss(known={"away": {"hot-0": NOW}}).obs
+    drained = a.Release(why="x", member="hot-1", workload=Ref("hot-1", "u", "1"))
+    part = limit_releases(derive(seen, NOW), StepResult(actions=(LEAVES, drained)))
+    assert part.actions == (drained,)
+    assert [wait.subject for wait in part.waits] == ["hot-2"]
 
 
 @pytest.mark.parametrize(
