@@ -119,6 +119,10 @@ class Scenario:
         """Return the members that have a StatefulSet."""
         return {s.key.name for s in self.world.store.all(SETS)}
 
+    def scaled_to_zero(self) -> set[str]:
+        """Return the members whose StatefulSets ask for no pod."""
+        return {s.key.name for s in self.world.store.all(SETS) if not s.doc["spec"]["replicas"]}
+
     def pods(self) -> dict[str, str]:
         """Return the UIDs of the pods by name."""
         return {s.key.name: s.uid for s in self.world.store.all(PODS)}

@@ -46,6 +46,25 @@ async def test_a_coordinator_is_given_up_without_draining_and_nothing_waits_for_
         assert not scenario.world.databases.damage.losses
 
 
+async def test_the_only_copy_on_a_lost_machine_is_given_up_only_by_a_user_who_accepts_that() -> None:
+    """The database misses it only after a minute, and the user replaced its member before."""
+    with Scenario(redundancy="single", volumes={"whenScaled": "Delete"}).logged() as scenario:
+        await scenario.begin()
+        victim = min(name for name in scenario.members() if "storage" in name and name not in scenario.coordinators())
+        found = scenario.world.foundationdb.pods.values()
+        machine = next(p.container.node for p in found if p.container.pod.name == f"{victim}-0")
+        scenario.world.nodes.lose(machine, power=True)
+        await asyncio.sleep(10.0)
+        scenario.edit(members={"replaceWithoutDraining": [victim]})
+        assert not await scenario.until(lambda: victim in scenario.scaled_to_zero(), 900.0)
+        assert not scenario.world.databases.damage.losses
+        scenario.world.nodes.restore(machine)
+        scenario.edit(members={"replace": [victim], "replaceWithoutDraining": []})
+        assert await scenario.settled(7200.0), scenario.doing
+        assert victim not in scenario.members()
+        assert not scenario.world.databases.damage.losses
+
+
 async def test_a_new_member_without_a_node_lets_the_old_one_leave_first_where_the_user_prefers_that() -> None:
     with Scenario(capacity=1, update={"surge": "Preferred"}).logged() as scenario:
         await scenario.begin()
