@@ -44,9 +44,9 @@ class Right(Struct, frozen=True, order=True):
 
 
 def rights_of(call: Call) -> frozenset[Right]:
-    """Return what one needs for a request; nothing for one that is about no object, such as `/version`."""
+    """Return what one needs for a request; nothing for one that is about no object, such as `/version` and `/apis`."""
     parts = call.path.strip("/").split("/")
-    if parts[0] not in {"api", "apis"}:
+    if parts[0] not in {"api", "apis"} or len(parts) == 1:
         return frozenset()
     group, rest = ("", parts[2:]) if parts[0] == "api" else (parts[1], parts[3:])
     if rest[:1] == ["namespaces"] and len(rest) > 2:
