@@ -13,11 +13,13 @@ from stateward.planning.model.actions import (
     Action,
     Create,
     DeletePod,
+    DeleteVolume,
     Flush,
     GrowVolume,
     LimitAllocation,
     MoveCopies,
     OwnVolume,
+    Release,
     RestoreSnapshot,
     RetainVolume,
     SetPhase,
@@ -26,7 +28,6 @@ from stateward.planning.model.actions import (
 )
 from stateward.planning.model.phase import STOPPING
 
-GOING_DOWN = (DeletePod, StopProcess, Flush)
 LATE = (RetainVolume, OwnVolume, GrowVolume, Create, MoveCopies, RestoreSnapshot)
 """Actions that a quota, a right or the database may refuse for a long time; they run last, in this order.
 
@@ -37,8 +38,18 @@ Changes of a volume's owner come before the others of these: a claim that cannot
 def depends(action: Action, refused: Action) -> bool:
     """Return whether an action must not run after another one of its plan was refused."""
     if isinstance(refused, LimitAllocation):
-        return isinstance(action, GOING_DOWN) or (isinstance(action, SetPhase) and action.phase in STOPPING)
+        return isinstance(action, Flush) or stops_member(action)
     return isinstance(refused, Create | Stage) and getattr(action, "member", None) == refused.member
+
+
+def stops_member(action: Action) -> bool:
+    """Return whether an action stops a member, or begins to."""
+    return action.phase in STOPPING if isinstance(action, SetPhase) else isinstance(action, DeletePod | StopProcess)
+
+
+def needs_new_plan(action: Action) -> bool:
+    """Return whether an action must not follow a long preparation: it stops a member, or deletes what one leaves."""
+    return stops_member(action) or isinstance(action, Release | DeleteVolume)
 
 
 def is_held(action: Action, late: Action) -> bool:

@@ -30,7 +30,7 @@ from stateward.operator.databases.engine import Family
 from stateward.operator.declared.snapshots.first_restore import create_first_restore
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
-from stateward.operator.objects.ownership import NotOwnedError, TakenNames, key_in
+from stateward.operator.objects.ownership import NotOwnedError, TakenNames, key_in, own_secret
 from stateward.operator.pod_rights.policy import PodNotAllowed, refuse
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Inputs, Ref
@@ -191,7 +191,7 @@ class Actor:
         ordinal = int(action.member.removeprefix(names.member(existing.cluster.metadata.name, action.pool, 0)[:-1]))
         objects = self._member(existing, action, ordinal)
         if action.again:
-            await self._remove_added(objects.config)
+            await self._remove_added(existing, objects.config)
         await self._apply(kinds.SECRETS, objects.config)
         await self._create_agent_secret(objects, existing)
         await self._apply(kinds.STATEFUL_SETS, objects.workload)
@@ -200,19 +200,16 @@ class Actor:
             with suppress(NotFound, Conflict):  # the pod is another one by now, and made from the new template
                 await self._annotate(existing, pod, {names.ANNOTATION_WRITTEN: checksum})
 
-    async def _remove_added(self, config: dict[str, Any]) -> None:
+    async def _remove_added(self, existing: ClusterObjects, config: dict[str, Any]) -> None:
         """Remove what others have added to the configuration of a member: an apply leaves that as it is."""
-        try:
-            read = await self._api.get(kinds.SECRETS.raw(), key_in(config))
-        except NotFound:
-            return
-        added = (read.get("data") or {}).keys() - config["data"].keys()
-        if added:
+        key = key_in(config)
+        read = await own_secret(self._api, key, existing.cluster)
+        data: dict[str, str] = (read or {}).get("data") or {}
+        added = data.keys() - config["data"].keys()
+        if read is not None and added:
             exact = {name: read["metadata"][name] for name in ("uid", "resourceVersion")}
             patch = {"metadata": exact, "data": dict.fromkeys(added)}
-            self._wrote(
-                kinds.SECRETS, await self._api.patch(kinds.SECRETS, key_in(config), patch, kind=PatchKind.MERGE)
-            )
+            self._wrote(kinds.SECRETS, await self._api.patch(kinds.SECRETS, key, patch, kind=PatchKind.MERGE))
 
     async def _create_agent_secret(self, objects: MemberObjects, existing: ClusterObjects) -> None:
         """Create the Secret by which the operator knows the agent of the next pod."""

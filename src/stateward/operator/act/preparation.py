@@ -8,8 +8,8 @@ from math import inf
 
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
-from stateward.planning.model.actions import Action, DeletePod, DeleteVolume, Flush, Release, SetPhase, StopProcess
-from stateward.planning.model.phase import STOPPING
+from stateward.planning.after_refusal import needs_new_plan
+from stateward.planning.model.actions import Action, Flush
 
 LONG = 5.0
 """Seconds of preparation after which a plan stops no member and deletes no volume."""
@@ -42,7 +42,7 @@ class Preparation:
         until it is removed from the cluster, and then the member with the last other copies is stopped.
         """
         now = self._clock.monotonic()
-        if not stops(action) or now - self._began.get(key, now) <= LONG:
+        if not needs_new_plan(action) or now - self._began.get(key, now) <= LONG:
             return False
         self._delayed[key] = now
         return True
@@ -58,10 +58,3 @@ class Preparation:
         """Forget a cluster that is gone."""
         self._began.pop(key, None)
         self._delayed.pop(key, None)
-
-
-def stops(action: Action) -> bool:
-    """Return whether an action stops a member, or begins to, or deletes what it leaves."""
-    if isinstance(action, SetPhase):
-        return action.phase in STOPPING
-    return isinstance(action, DeletePod | StopProcess | Release | DeleteVolume)

@@ -19,6 +19,7 @@ from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.metadata import key_of
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.kube.queue.event_pace import EventPace
+from stateward.kube.queue.locks import Locks
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
@@ -30,7 +31,7 @@ from stateward.operator.declared.resource import RETRY_SECONDS, Reconciliation
 from stateward.operator.declared.snapshots.restore import RestoreReconciliation
 from stateward.operator.declared.snapshots.schedule import ScheduleReconciliation
 from stateward.operator.declared.snapshots.snapshot import SnapshotReconciliation
-from stateward.operator.declared.tools import DeclaredResource, Locks, Tools
+from stateward.operator.declared.tools import DeclaredResource, Tools
 from stateward.operator.declared.users import UserReconciliation
 from stateward.operator.declared.views import (
     BY_CLUSTER,
@@ -115,7 +116,7 @@ class KindControl(Generic[R]):
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=setting.clock)
         self._workers.tell(Failing(name, setting.gauge, setting.clock, self.tell_failure))
         self._tools: Tools[R] | None = None
-        self._locks = Locks()
+        self._locks = Locks[str]()
         self._past = PastTimes()
 
     async def run(self) -> None:

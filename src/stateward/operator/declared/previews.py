@@ -23,13 +23,14 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.metadata import key_of
 from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.queue.locks import Locks
 from stateward.kube.timing.clock import Clock
 from stateward.operator.declared.metrics import Unmeasured
 from stateward.operator.declared.reconcile import ObjectReconciliation
 from stateward.operator.declared.reporting import Outcome, Stage
 from stateward.operator.declared.resource import StopError
 from stateward.operator.declared.snapshots.restore import RestoreReconciliation
-from stateward.operator.declared.tools import Locks, Tools
+from stateward.operator.declared.tools import Tools
 from stateward.operator.declared.users import UserReconciliation
 from stateward.operator.declared.views import BY_CLUSTER, SEARCH_OBJECTS, SEARCH_RESTORES, SEARCH_USERS, by_cluster
 from stateward.operator.restarts.digestkey import known_key
@@ -147,7 +148,7 @@ class Previews:
             self._clock,
             key,
             Unmeasured(),
-            Locks(),
+            Locks[str](),
         )
         return await reconciliation(tools, live).preview(None if known is None else known.spec)
 

@@ -1,15 +1,14 @@
 """What the reconciliations of all resources of one kind share."""
 
-import asyncio
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
-from weakref import WeakValueDictionary
 
 from stateward.api.values.base import Metadata
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api
 from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.resource import Resource
+from stateward.kube.queue.locks import Locks
 from stateward.kube.timing.clock import Clock
 from stateward.operator.declared.database import Databases
 from stateward.operator.declared.metrics import SnapshotMetrics
@@ -39,24 +38,6 @@ class DeclaredResource(Protocol):
 R = TypeVar("R", bound=DeclaredResource)
 
 
-class Locks:
-    """For what one worker at a time may do, by a name for it; all workers of a controller have the same.
-
-    A lock that no worker holds or waits for is forgotten: users choose the names, such as those of repositories.
-    """
-
-    def __init__(self) -> None:
-        self._used: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    def __getitem__(self, name: str) -> asyncio.Lock:
-        """Return the lock of a name."""
-        return self._used.setdefault(name, asyncio.Lock())
-
-    def __len__(self) -> int:
-        """Return how many are in use."""
-        return len(self._used)
-
-
 @dataclass(frozen=True)
 class Tools(Generic[R]):
     """What all reconciliations of one kind share; `objects` has all resources of the kind."""
@@ -69,7 +50,7 @@ class Tools(Generic[R]):
     clock: Clock
     root: RootKey
     metrics: SnapshotMetrics
-    locks: Locks
+    locks: Locks[str]
     verifies: bool = False
     """Whether the operator may create and delete throw-away clusters, to verify snapshots."""
     labelled: bool = False

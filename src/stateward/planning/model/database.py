@@ -98,7 +98,7 @@ class Node(Struct, frozen=True):
     disk_total: int = 0
     disk_free: int = 0
     cpu: int | None = None
-    """Use of its processors in percent; None if it reports its copies."""
+    """Use of its processors in percent; None if the database does not report it."""
     fault: str = ""
     """The database's report of a fault of the node's disk, as a clause; empty without one."""
     duties: Duties | None = None

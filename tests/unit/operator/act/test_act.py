@@ -168,32 +168,6 @@ async def api() -> WorldApi:
     return made
 
 
-@pytest.mark.parametrize("again", [False, True])
-async def test_what_others_have_added_to_a_configuration_is_removed_if_it_is_written_again(
-    api: WorldApi, again: bool
-) -> None:
-    meta = {"namespace": "data", "name": MEMBER, "labels": LABELS}
-    config: Json = {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "data": {"opensearch.yml": "YQ=="}}
-    template = {"metadata": {"annotations": dict[str, str]()}}
-    spec: Json = {"serviceName": "logs", "selector": {"matchLabels": LABELS}, "template": template}
-    workload: Json = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": meta, "spec": spec}
-    told: Any = Recorder([])
-
-    def made(*_: object, **__: object) -> Any:
-        return SimpleNamespace(config=config, claim=None, workload=workload)
-
-    family: Any = SimpleNamespace(kind=OPENSEARCH, engine=told, member_objects=made)
-    hands = Actor(api, Caches(), family, told, unfenced, taken=TakenNames(api, SystemClock()))
-    stage = a.Stage(why="x", member=MEMBER, pool="hot", version="2.19.5", again=again)
-    config["metadata"] = {**meta, "annotations": {names.ANNOTATION_CHECKSUM: "sha256:1"}}
-    await hands.carry_out(stage, existing(), Target((), "logs"))
-    edit: Json = {"data": {"opensearch.yml": "Yg==", "my.yml": "Yw=="}}
-    await api.patch(kinds.SECRETS.raw(), Key("data", MEMBER), edit, kind=PatchKind.MERGE)
-    await hands.carry_out(stage, existing(), Target((), "logs"))
-    found = (await api.get(kinds.SECRETS.raw(), Key("data", MEMBER)))["data"]
-    assert found == {"opensearch.yml": "YQ=="} | ({} if again else {"my.yml": "Yw=="})
-
-
 async def make(api: WorldApi, kind: Resource[Any], name: str, **more: Any) -> Ref:
     body: Json = {"metadata": {"name": name, "namespace": "data", "labels": LABELS}, **more}
     return seen(await api.create(kind, body, namespace="data"))

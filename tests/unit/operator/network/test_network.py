@@ -186,6 +186,15 @@ class Place:
         except NotFound:
             return None
 
+    async def swept(self) -> tuple[NetworkControl, Json]:
+        """Begin, sweep once, and return the control and the policy that it has made."""
+        await self.begin()
+        control = self.control()
+        await control.sweep()
+        made = await self.policy()
+        assert made is not None
+        return control, made
+
 
 def live(story: Callable[[Place], Awaitable[None]]) -> None:
     async def play() -> None:
@@ -196,11 +205,7 @@ def live(story: Callable[[Place], Awaitable[None]]) -> None:
 
 def test_it_follows_the_spec_and_goes_when_the_operator_makes_none_any_more() -> None:
     async def story(place: Place) -> None:
-        await place.begin()
-        control = place.control()
-        await control.sweep()
-        made = await place.policy()
-        assert made is not None
+        control, made = await place.swept()
         assert opened(made)[2] == ("all", [9200])
         await control.sweep()
         assert await place.policy() == made
@@ -276,11 +281,7 @@ def test_policies_of_others_with_the_labels_of_a_cluster_cost_no_requests(monkey
     """The disaster: a tenant labels thousands of its policies, and those of other tenants are made minutes later."""
 
     async def story(place: Place) -> None:
-        await place.begin()
-        control = place.control()
-        await control.sweep()
-        made = await place.policy()
-        assert made is not None
+        control, made = await place.swept()
         labels, owners = made["metadata"]["labels"], made["metadata"]["ownerReferences"]
         for number in range(20):
             gone = number % 2 == 0

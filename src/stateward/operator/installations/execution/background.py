@@ -10,8 +10,8 @@ There is one thread because a compiled template counts the work of a rendering: 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
-from weakref import WeakValueDictionary
 
+from stateward.kube.queue.locks import Locks
 from stateward.operator.installations.execution.worker import in_process
 from stateward.packages.format.parameters import BadValue
 from stateward.packages.rendering.step_budget import Allowance, Spent, small
@@ -49,12 +49,11 @@ class WorkerPool:
 
     def __init__(self, places: int = PLACES) -> None:
         self._places = asyncio.Semaphore(places)
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._turns = Locks[str]()
 
     async def __call__(self, job: Any) -> Any:
         """Return the result of a job, when its namespace is next."""
-        turn = self._turns.setdefault(job.namespace, asyncio.Lock())
-        async with turn:
+        async with self._turns[job.namespace]:
             if job.may_be_small:
                 try:
                     return await asyncio.get_running_loop().run_in_executor(_THREAD, job.do, small())

@@ -7,12 +7,12 @@ deleted, the first loses what it runs on.
 
 import asyncio
 from collections.abc import Callable
-from weakref import WeakValueDictionary
 
 from stateward.api.kinds.installation import Installation
 from stateward.api.values.base import Json
 from stateward.kube.cache.store import Store
 from stateward.kube.objects.metadata import Key
+from stateward.kube.queue.locks import Locks
 from stateward.operator.installations.objects.faults import HeldError
 from stateward.operator.installations.objects.kinds import Raw
 from stateward.packages.plans.steady_state import owner_of
@@ -24,15 +24,11 @@ class OwnershipLocks:
     """Lets one installation at a time check the owner of an object and create it; only the leader does either."""
 
     def __init__(self) -> None:
-        self._locks: WeakValueDictionary[tuple[str, str, Key], asyncio.Lock] = WeakValueDictionary()
+        self._locks = Locks[tuple[str, str, Key]]()
 
     def on(self, kind: Raw, key: Key) -> asyncio.Lock:
         """Return the lock of an object."""
-        name = (kind.group, kind.kind, key)
-        found = self._locks.get(name)
-        if found is None:
-            found = self._locks[name] = asyncio.Lock()
-        return found
+        return self._locks[kind.group, kind.kind, key]
 
 
 Names = Callable[[str], str]

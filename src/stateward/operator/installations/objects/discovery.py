@@ -4,14 +4,13 @@ The disaster this prevents: tenants name thousands of kinds that the server does
 them again and again, and does little else.
 """
 
-import asyncio
 from typing import Any, TypeVar
-from weakref import WeakValueDictionary
 
 import msgspec
 
 from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.objects.errors import ApiError, DecodeError
+from stateward.kube.queue.locks import Locks
 from stateward.kube.timing.clock import Clock
 
 SHARED_SECONDS = 2.0
@@ -27,14 +26,11 @@ class Discovery:
         self._api = api
         self._clock = clock
         self._answers: dict[str, tuple[float, Any]] = {}
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks = Locks[str]()
 
     async def ask(self, path: str, view: type[T]) -> T:
         """Return an answer that is at most some seconds old; raises ApiError."""
-        lock = self._locks.get(path)
-        if lock is None:
-            lock = self._locks[path] = asyncio.Lock()
-        async with lock:
+        async with self._locks[path]:
             now = self._clock.monotonic()
             at, known = self._answers.get(path, (float("-inf"), None))
             found: Any = known if now - at < SHARED_SECONDS else await self._fresh(path, view)

@@ -105,50 +105,6 @@ def test_what_an_agent_cannot_read_is_what_its_member_waits_for() -> None:
     assert all(said in text for text in told)
 
 
-def edited(made: World, name: str) -> World:
-    """Let someone edit the Secret of a member: another content is in its pod until the operator writes it again."""
-    kubernetes = made.step_kubernetes
-
-    def step() -> None:
-        kubernetes()
-        pod = made.bodies[name].pod
-        if pod is not None and name not in made.did(a.Stage):
-            pod.mounted = "edited"
-
-    made.step_kubernetes = step
-    step()
-    return made
-
-
-def test_an_edited_configuration_is_written_again_if_a_restart_waits_for_it() -> None:
-    """The disaster this prevents: someone tries a setting in the Secret of a member, which then never restarts."""
-    made = set_phase(edited(world(), "c-hot-1"), "c-hot-1", Phase.SCHEDULE).ticks(15)
-    assert ("c-hot-1", "ConfigurationNotMounted") in waits(made)
-    assert made.log == []
-    made.run()
-    assert made.did(a.Stage) == made.did(a.FinishRestart) == ["c-hot-1"]
-
-
-def test_an_edited_configuration_is_written_again_if_all_restart_together() -> None:
-    made = edited(world(), "c-hot-1")
-    made.schedule = Schedule("schedule-coordinated")
-    made.run()
-    assert made.did(a.Stage) == ["c-hot-1"]
-    assert len(made.did(a.FinishRestart)) == 6
-
-
-def test_an_edited_configuration_is_written_again_for_a_new_pod_that_waits_for_it() -> None:
-    """Its agent starts nothing before it has the configuration that the pod was made for."""
-    made = edited(world(), "c-hot-1")
-    pod = made.bodies["c-hot-1"].pod
-    assert pod is not None
-    pod.process = "stopped"
-    made.ticks(15)
-    assert made.did(a.Stage) == []
-    made.until(lambda w: bool(w.did(a.Stage)), limit=10)
-    made.run()
-
-
 def test_a_silent_database_whose_certificates_were_renewed_without_it_says_how_it_comes_back() -> None:
     """Members that do not reload certificates: after the old ones have expired, no member trusts another."""
     made = world()

@@ -3,12 +3,12 @@
 import asyncio
 import gc
 
-from stateward.operator.declared.tools import Locks
+from stateward.kube.queue.locks import Locks
 
 
 async def test_a_name_that_is_not_in_use_takes_no_memory() -> None:
     """The disaster: a tenant creates schedules of other repositories all day, and the operator has no memory left."""
-    locks = Locks()
+    locks = Locks[str]()
     for number in range(1_000):
         async with locks[f"prod/logs/{number}"]:
             assert len(locks) < 3
@@ -17,7 +17,7 @@ async def test_a_name_that_is_not_in_use_takes_no_memory() -> None:
 
 
 async def test_two_with_one_name_work_one_after_the_other() -> None:
-    locks, busy = Locks(), 0
+    locks, busy = Locks[str](), 0
 
     async def work() -> None:
         nonlocal busy
