@@ -259,11 +259,8 @@ def test_a_database_that_bears_one_failure_gives_up_one_member() -> None:
     world.until(lambda w: any(isinstance(action, a.Release) for action in w.plan().actions))
     seen = world.observe()
     assert isinstance(seen.database, o.Database)
-    for tolerance, released, waits in (
-        (0, 0, ["WouldLoseLastCopy"] * 2),
-        (1, 1, ["WouldLoseLastCopy"]),
-        (2, 1, ["RemovalPaced"]),
-    ):
+    lossy, paced = "WouldLoseLastCopy", "RemovalPaced"
+    for tolerance, released, waits in ((0, 0, [lossy, lossy]), (1, 1, [lossy]), (2, 1, [paced])):
         made = plan(replace(seen, database=replace(seen.database, tolerance=tolerance)), world.now)
         assert sum(isinstance(action, a.Release) for action in made.actions) == released
         assert [wait.reason for wait in made.waits if wait.subject.startswith("c-hot-")] == waits
