@@ -103,6 +103,11 @@ def test_the_container_runs_under_the_agent_without_http_probes() -> None:
     assert "tcpSocket" in plain["readinessProbe"]
 
 
+def test_the_agent_gives_the_processes_the_time_that_the_pod_has() -> None:
+    words = container(podTemplate={"spec": {"terminationGracePeriodSeconds": 1800}})["args"]
+    assert words[words.index("--grace") + 1] == "1795"
+
+
 def test_what_fails_together_is_a_node_or_the_member() -> None:
     def domain(**spec: Any) -> dict[str, Any]:
         return next(v for v in container(**spec)["env"] if v["name"] == "STATEWARD_DOMAIN")

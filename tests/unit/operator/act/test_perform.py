@@ -144,8 +144,8 @@ CREATE = a.Create(why="c-hot-9 failed", member="c-hot-2", pool="hot", ordinal=2,
 async def test_a_step_that_a_quota_refuses_for_long_keeps_no_step_of_another_kind_from_being_done() -> None:
     """The disaster this prevents: the quota for volumes is used up, so no member replaces one whose machine is lost."""
     quota = refusal(403, "Forbidden", "exceeded quota: storage, requested: requests.storage=1Ti")
-    done, outcome = await perform(GROW, GROW_NEXT, CREATE, RECORD, GrowVolume=quota)
-    assert done == [CREATE, RECORD]
+    done, outcome = await perform_with(Hands({GROW: quota}, closed=True), GROW, GROW_NEXT, CREATE, RECORD)
+    assert done == [CREATE, RECORD], "the next volume would be refused, too"
     assert outcome.failure is quota
     (wait,) = outcome.waits("c")
     assert (wait.reason, wait.stalled) == ("StepFailed", True)

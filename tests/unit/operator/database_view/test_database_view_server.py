@@ -162,6 +162,23 @@ async def test_a_database_that_answers_slowly_leaves_room_for_those_of_other_nam
     assert endpoint.served.busy == {}
 
 
+async def test_previews_of_one_namespace_leave_room_for_other_namespaces_too(endpoint: Endpoint) -> None:
+    previewing, slow = endpoint.served.preview, asyncio.Event()
+    assert previewing is not None
+
+    async def preview(plural: str, offered: Any) -> ObjectPreview | None:
+        await slow.wait()
+        return await previewing(plural, offered)
+
+    endpoint.served.preview = preview
+    waiting = [asyncio.create_task(endpoint.preview("ann", OFFERED)) for _ in range(CONCURRENT)]
+    sent_away, _ = await asyncio.wait(waiting, timeout=2)
+    assert [task.result()[0] for task in sent_away] == [429] * (CONCURRENT - OF_ONE_NAMESPACE)
+    assert (await endpoint.get("ann", "elsewhere/osclusters/logs"))[0] == 200
+    slow.set()
+    assert sorted(status for status, _ in await asyncio.gather(*waiting)) == [200, 200, 429, 429]
+
+
 OFFERED = msgspec.json.encode(
     {
         "metadata": {"name": "one", "namespace": "elsewhere"},
