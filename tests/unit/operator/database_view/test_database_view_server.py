@@ -166,7 +166,7 @@ async def test_previews_of_one_namespace_leave_room_for_other_namespaces_too(end
     previewing, slow = endpoint.served.preview, asyncio.Event()
     assert previewing is not None
 
-    async def preview(plural: str, offered: Any) -> ObjectPreview | None:
+    async def preview(plural: str, offered: Any) -> ObjectPreview:
         await slow.wait()
         return await previewing(plural, offered)
 
