@@ -272,6 +272,33 @@ async def test_a_member_that_served_only_in_a_lost_cluster_is_not_missing_in_the
         assert any("admitted the eviction" in violation.message for violation in watchdog.violations) is joined
 
 
+@pytest.mark.parametrize("recorded", [True, False])
+async def test_a_member_that_was_there_while_no_answer_could_be_read_is_not_missing(*, recorded: bool) -> None:
+    with Scenario(managers(1), hot(3)).logged() as scenario:
+        await scenario.begin()
+        scenario.process.kill()
+        run = Watchdog(scenario.world, [])
+        first, other = [stored for stored in scenario.world.store.all(PODS) if "hot" in stored.key.name][:2]
+        member = other.labels[names.LABEL_MEMBER]
+        resource = scenario.world.resource()
+        assert resource is not None
+        states = [s for s in resource.doc["status"]["memberStates"] if recorded or s["name"] != member]
+        for stored in (first, other):
+            scenario.world.context.change(stored, ("metadata", "labels", "seen"), "yes")
+        scenario.world.context.change(resource, ("status", "memberStates"), [*states, {"name": "logs-hot-9"}])
+        (node,) = [node for node in scenario.nodes() if node.name == member]
+        del scenario.database.nodes[node.id]
+        scenario.database.version += 1
+        await asyncio.sleep(1.0)
+        run.read(scenario.world.clusters, Key(NAMESPACE, "logs"))
+        run.cluster_observed(scenario.database)
+        pod = scenario.world.store.get(PODS, first.key)
+        assert pod is not None
+        options = DeleteOptions(preconditions=Preconditions(pod.uid, pod.meta["resourceVersion"]))
+        run.writing(Write("delete", PODS, pod.key, {}, options=options))
+        assert any("are down" in violation.message for violation in run.violations) is recorded
+
+
 async def test_a_command_that_reads_the_status_of_foundationdb_is_not_an_observation() -> None:
     run = await foundationdb()
     run.processes[0].kill()

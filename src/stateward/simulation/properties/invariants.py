@@ -82,6 +82,8 @@ class Watchdog:
         """The time of the last lost response of a database."""
         self._served: dict[str, float] = {}
         """The time at which each StatefulSet's member first served, by UID."""
+        self._recorded: dict[str, set[str]] = {}
+        """The members that each cluster resource ever recorded as joined, by its UID."""
         self._store.subscribers.append(self._on_event)
 
     # The operator's reads.
@@ -339,14 +341,16 @@ class Watchdog:
         return self._store.past(self._world.clusters, key, at) or self._store.get(self._world.clusters, key)
 
     def _down(self, key: Key, knowledge: DatabaseKnowledge, at: float) -> frozenset[str]:
-        """Return the members that once joined, should run, and are known not to serve."""
+        """Return the members that are known to have joined, should run, and are known not to serve."""
         found: set[str] = set()
+        resource = self._resource(key, at)
+        joined = knowledge.nodes | self._recorded.get(resource.uid if resource is not None else "", set())
         for workload in self._store.all(SETS):
             if workload.labels.get(names.LABEL_CLUSTER) != key.name or workload.key.namespace != key.namespace:
                 continue
             member = workload.key.name
-            if member not in knowledge.seen:
-                continue  # It belonged to an earlier, lost database, if to any.
+            if member not in knowledge.seen or member not in joined:
+                continue  # It belonged to an earlier, lost database, or was there while no answer could be read.
             if self._served.get(workload.uid, at + 1) > at or not workload.doc["spec"].get("replicas", 1):
                 continue
             pod = self._store.past(PODS, Key(key.namespace, names.pod(member)), at)
@@ -358,6 +362,9 @@ class Watchdog:
         if kind == PODS and event.new is not None and ready(event.new):
             for owner in items(event.new.doc, "metadata", "ownerReferences"):
                 self._served.setdefault(owner["uid"], self._world.now)
+        if kind == self._world.clusters and event.new is not None:
+            joined = {state["name"] for state in items(event.new.doc, "status", "memberStates") if state.get("version")}
+            self._recorded.setdefault(event.new.uid, set()).update(joined)
 
     def _violated(self, letter: str, message: str) -> None:
         self._world.context.trace(f"VIOLATION [{letter}] {message}")

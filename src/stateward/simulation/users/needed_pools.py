@@ -1,7 +1,7 @@
 """What a user changes in the spec so that kept volumes are used: only what the operator's waits ask for."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 
 from stateward.api.values.base import Json
@@ -10,15 +10,14 @@ _MEMBERS = re.compile(r"(\d+) members? of pool ")
 
 
 def needed_pools(
-    cluster: str, pools: Sequence[Json], waits: Iterable[Json], previous: Iterable[Json], manager: str
+    cluster: str, pools: Sequence[Json], waits: Iterable[Json], known: Mapping[str, Json], manager: str
 ) -> list[Json]:
     """Return the pools with what waits of the reason `PoolNeeded` ask for.
 
-    `previous` are the pools of earlier specs, in order of time: a removed pool is restored as it was last. `manager` is
-    the engine's name of that role.
+    `known` has the pools of all earlier specs by name: a removed pool is restored as it was last. `manager` is the
+    engine's name of that role.
     """
     found: dict[str, Json] = {pool["name"]: deepcopy(pool) for pool in pools}
-    known = {pool["name"]: pool for pool in previous}
     for wait in waits:
         if wait["reason"] != "PoolNeeded":
             continue

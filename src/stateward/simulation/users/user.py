@@ -64,6 +64,8 @@ class User:
         self._name = name
         self._rng = world.context.stream("user")
         self._previous_specs: list[Json] = []
+        self._known_pools: dict[str, Json] = {}
+        """Each pool that a spec ever had, by name, as it was last: its members may have data, also after a revert."""
 
     def make_edit(self) -> None:
         """Make one edit."""
@@ -178,8 +180,8 @@ class User:
         version = self._reachable()
         if version != self.spec["version"] and any(wait["reason"] in DOWNGRADES for wait in waits):
             self.set("refused downgrade withdrawn", version=version)
-        previous = [pool for spec in self._previous_specs for pool in spec["pools"]]
-        pools = needed_pools(self._name, self.spec["pools"], waits, previous, self._world.product.manager)
+        known = self._known_pools
+        pools = needed_pools(self._name, self.spec["pools"], waits, known, self._world.product.manager)
         if pools != self.spec["pools"]:
             for pool in pools:
                 _remove_invalid_settings(pool)
@@ -259,6 +261,7 @@ class User:
         self._world.context.count(f"user: {what}")
         self._world.context.trace(f"the user edits the cluster ({what}): {edited(self.spec, spec) or 'nothing'}")
         self._previous_specs.append(self.spec)
+        self._known_pools |= {pool["name"]: pool for pool in (*self.spec["pools"], *spec["pools"])}
         self.spec = spec
         if what in REVERTED_EDITS:
             # The next edit is based on the previous spec.
