@@ -85,9 +85,12 @@ def tour(*, record: Path | None, replay: Path | None, engine: str, seed: int, **
 def read_recording(path: Path) -> Recording:
     """Return the recording in a file; raise Failure if it is not one."""
     try:
-        return decode(path.read_bytes())
+        found = decode(path.read_bytes())
     except msgspec.DecodeError as error:
         raise Failure(f"{path}: not a tour that --record wrote: {error}") from error
+    if found.engine not in ENGINES:
+        raise Failure(f"{path}: engine: {found.engine!r}: must be one of {', '.join(ENGINES)}")
+    return found
 
 
 async def shown(choices: Choices) -> tuple[Recording, bool]:

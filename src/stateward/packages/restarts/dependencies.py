@@ -4,6 +4,7 @@ What is used is what a container can see: a variable, a mounted volume (of which
 keys), the credentials that its image or its volume is fetched with. A volume that no container mounts is not used.
 """
 
+import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -91,7 +92,7 @@ def _volumes(spec: Json) -> Iterator[Dependency]:
     for container in _all_containers(spec):
         for mount in objs(container.get("volumeMounts")):
             # A path computed from variables may be any path; then the whole volume counts.
-            path = None if mount.get("subPathExpr") else text(mount.get("subPath")) or None
+            path = None if mount.get("subPathExpr") else _plain(mount.get("subPath"))
             mounts.setdefault(text(mount.get("name")), []).append(path)
     for volume in objs(spec.get("volumes")):
         paths = mounts.get(text(volume.get("name")))
@@ -114,7 +115,7 @@ def _volume(volume: Json, paths: frozenset[str | None]) -> Iterator[Dependency]:
 def _files(kind: str, name: str, source: Json, paths: frozenset[str | None]) -> Iterator[Dependency]:
     """Yield the keys that are files of a volume, as far as containers mount them."""
     listed = objs(source.get("items"))
-    files = {text(item.get("path")): text(item.get("key")) for item in listed}
+    files = {_plain(item.get("path")) or "": text(item.get("key")) for item in listed}
     if None in paths:
         keys = set(files.values()) if listed else {""}
     elif listed:
@@ -124,5 +125,11 @@ def _files(kind: str, name: str, source: Json, paths: frozenset[str | None]) -> 
     yield from (Dependency(kind, name, key) for key in keys)
 
 
+def _plain(path: object) -> str | None:
+    """Return a path without dots and doubled slashes, as Kubernetes allows them; None for the whole volume."""
+    said = text(path)
+    return None if not said or (plain := posixpath.normpath(said)) == "." else plain
+
+
 def _within(path: str, sub: str) -> bool:
-    return path == sub or path.startswith(f"{sub.rstrip('/')}/")
+    return path == sub or path.startswith(f"{sub}/")

@@ -66,12 +66,19 @@ def test_a_recorded_tour_repeats_itself(tmp_path: Path) -> None:
     assert again.output.splitlines()[-1] == first.output.splitlines()[-1]
 
 
-def test_a_file_that_is_no_recording_is_refused_in_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "not a tour that --record wrote"),
+        ('{"engine": "other"}', "engine: 'other': must be one of opensearch"),
+    ],
+)
+def test_a_file_that_is_no_recording_is_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
     file = tmp_path / "tour.json"
-    file.write_text("[]")
+    file.write_text(content)
     result = tour("--replay", str(file))
     assert result.exit_code == 1
-    assert "not a tour that --record wrote" in result.output
+    assert message in result.output
 
 
 async def test_a_viewer_kills_a_node_and_brings_it_back() -> None:

@@ -54,6 +54,18 @@ CASES: dict[str, tuple[Any, set[tuple[str, str, str]]]] = {
         mounted({"configMap": {"name": "a"}}, {"name": "v", "subPath": "x"}, {"name": "v"}),
         {(MAP, "a", "")},
     ),
+    "a mounted file by another notation": (
+        mounted({"configMap": {"name": "a"}}, {"name": "v", "subPath": ".//x/"}),
+        {(MAP, "a", "x")},
+    ),
+    "the volume by its own path": (mounted({"configMap": {"name": "a"}}, {"name": "v", "subPath": "./"}), {(MAP, "a", "")}),
+    "an item by another notation": (
+        mounted(
+            {"configMap": {"name": "a", "items": [{"key": "k", "path": "./d//x"}, {"key": "l", "path": "e"}]}},
+            {"name": "v", "subPath": "d"},
+        ),
+        {(MAP, "a", "k")},
+    ),
     "a path by variables": (mounted({"configMap": {"name": "a"}}, {"name": "v", "subPathExpr": "$(X)"}), {(MAP, "a", "")}),
     "a folder of files": (
         mounted(
