@@ -21,10 +21,11 @@ SET = set_id("web", "prod")
 
 
 class Server:
-    """Serves things in some versions; `names` exist."""
+    """Serves things in some versions; `names` exist, in namespace prod or in none."""
 
-    def __init__(self, *versions: str) -> None:
+    def __init__(self, *versions: str, namespaced: bool = True) -> None:
         self.versions = versions
+        self.home = "prod" if namespaced else ""
         self.names = ["a"]
         self.watched: list[str] = []
         self.broken = asyncio.Event()
@@ -36,15 +37,15 @@ class Server:
             return msgspec.json.encode({"groups": [{"name": "example.dev", "versions": versions}] if versions else []})
         if request.path.rpartition("/")[2] not in self.versions:
             raise UnknownResource(f"no {request.path}")
-        return msgspec.json.encode({"resources": [{"name": "things", "kind": "Thing", "namespaced": True}]})
+        return msgspec.json.encode({"resources": [{"name": "things", "kind": "Thing", "namespaced": bool(self.home)}]})
 
     async def watch(self, resource: Any, selection: Any, _start: Any) -> AsyncGenerator[Any]:
         self.watched.append(f"{selection.namespace}/{resource.version}")
         if resource.version not in self.versions:
             raise UnknownResource("404 page not found")
-        for name in self.names if selection.namespace == "prod" else ():
+        for name in self.names if selection.namespace == self.home else ():
             labels = {LABEL_PART_OF: SET}
-            meta = ObjectMeta(name=name, namespace="prod", uid=name, resource_version="1", labels=labels)
+            meta = ObjectMeta(name=name, namespace=self.home, uid=name, resource_version="1", labels=labels)
             yield Added(PartialObject(metadata=meta))
         ended = {"k8s.io/initial-events-end": "true"}
         yield Bookmark(Marked(metadata=ObjectMeta(resource_version="5", annotations=ended)))
@@ -97,5 +98,16 @@ async def test_a_kind_that_goes_is_unknown_until_it_comes_back() -> None:
         assert len(server.watched) == asked
         server.serve("v1")
         await asyncio.sleep(61)
+        assert found(watches) == ["a"]
+        watches.stop()
+
+
+async def test_objects_of_no_namespace_belong_to_their_installation() -> None:
+    server: Any = Server("v1", namespaced=False)
+    options = ReflectorOptions(clock=VirtualClock())
+    watches = Watches(server, ServedKinds(server, VirtualClock()), ("prod", "test"), options, lambda _: None)
+    async with asyncio.TaskGroup() as group:
+        watches.use(HOME, frozenset({THING}), group)
+        await asyncio.sleep(20)
         assert found(watches) == ["a"]
         watches.stop()
