@@ -111,3 +111,15 @@ def test_all_restart_together_although_one_does_not_come_back_from_its_own_resta
     made.ticks(5)
     assert made.did(a.StopProcess) == [first]
     made.until(lambda w: len(w.did(a.StopProcess)) == 6)
+
+
+def test_all_restart_together_although_one_hangs_after_a_restart_without_a_change() -> None:
+    """The disaster this prevents: nothing repairs it, because it has no change, and the others wait for it."""
+    made = world()
+    pod = made.bodies["c-hot-2"].pod
+    assert pod is not None
+    pod.phase = "schedule"
+    made.until(lambda w: bool(w.did(a.StartProcess)))
+    made.hang |= set((pod.given or pod.inputs).items())
+    made.schedule = o.Schedule("schedule-coordinated")
+    made.until(lambda w: len(w.did(a.StopProcess)) == 6)
