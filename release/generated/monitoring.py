@@ -62,7 +62,8 @@ def _plain(text: str) -> str:
 
 
 _WORDS = (
-    *("namespace", "name", "resource", "controller", "store", "cluster", "pool", "node", "breaker", "role", "reason"),
+    *("namespace", "name", "resource", "controller", "store", "cluster"),
+    *("pool", "node", "breaker", "role", "reason", "pod"),
 )
 
 _METRICS = """\

@@ -11,7 +11,7 @@ import yaml
 from prometheus_client import generate_latest
 
 from release.generated.dashboard import ROWS
-from release.generated.monitoring import alerts, of_databases
+from release.generated.monitoring import alerts, alerts_page, of_databases
 from stateward.operator.runtime.metrics import Metrics
 
 ROOT = Path(__file__).parents[3]
@@ -97,6 +97,10 @@ def test_every_alert_has_a_severity_texts_and_a_test() -> None:
     for rule in ALERTS:
         assert rule["labels"]["severity"] in {"info", "warning", "critical"}
         assert rule["annotations"].keys() == {"summary", "description"}
+
+
+def test_the_page_of_alerts_has_a_word_for_each_value_that_an_alert_fills_in() -> None:
+    assert re.findall(r"{{.*?}}", alerts_page(RULES)) == []
 
 
 def test_panels_do_not_overlap_and_have_names_of_their_own() -> None:
