@@ -116,7 +116,7 @@ MESSAGES = {
     "spec.security.http": "must be another Secret than caSecretName",
     "spec.pluginSource: no plugins": "needs plugins: list what to install",
     "spec.pluginSource: two": "must have one of url, image and claimName",
-    "spec.routes.parentRefs": "is for an Ingress, and parentRefs are for an HTTPRoute",
+    "spec.routes.parentRefs": "are for an HTTPRoute, and ingressClassName and tlsSecretName are for an Ingress",
     "spec.remoteClusters: itself": "must name another cluster than this one",
     "spec.remoteClusters: alias": "a.b: must be letters, digits, dashes and underscores",
     "spec.remoteClusters: word": "node: must be another word: the database has a setting of this name",

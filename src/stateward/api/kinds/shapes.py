@@ -47,9 +47,9 @@ POD_TEMPLATE: Json = {
             },
         },
         "spec": {
-            "description": "Fields of a pod's spec, as `kubectl explain pod.spec` has them. The database"
-            " container is named after its engine, opensearch or elasticsearch; containers with"
-            " other names run beside it.",
+            "description": "Fields of a pod's spec, as `kubectl explain pod.spec` has them. The database container"
+            " of a member is named after its engine, for example opensearch; containers with other names run beside"
+            " it.",
             "type": "object",
             "x-kubernetes-preserve-unknown-fields": True,
         },
@@ -59,10 +59,14 @@ POD_TEMPLATE: Json = {
 RESOURCES: Json = {
     "properties": {
         "requests": {
-            "description": "The guaranteed resources of a member, for example cpu: 1 and memory: 4Gi.",
+            "description": "The guaranteed resources, for example cpu: 1 and memory: 4Gi.",
             **_AMOUNTS,
         },
-        "limits": {"description": "The resource limits of a member; half of the memory is the heap.", **_AMOUNTS},
+        "limits": {
+            "description": "The resource limits. In a member of OpenSearch or Elasticsearch, half of the memory is the"
+            " heap.",
+            **_AMOUNTS,
+        },
         "claims": {
             "description": "Resource claims, as `kubectl explain pod.spec.containers.resources.claims` has them.",
             "type": "array",

@@ -96,7 +96,7 @@ class MemberStatus(Record):
         ),
     ] = ""
     missing_since_time: Annotated[
-        str, Meta(description="Since when the member is missing; empty while it is there or was told to leave.")
+        str, Meta(description="Since when the member is missing; empty while it is there, or while it leaves.")
     ] = ""
     missing_reason: Annotated[str, Meta(description="Why the member is missing, in one word for programs.")] = ""
 
@@ -168,7 +168,9 @@ class ClusterStatus(Record):
     )
     connection: Annotated[
         str,
-        Meta(description="Empty. An operator of before kept FoundationDB's cluster file here; it is in a Secret now."),
+        Meta(
+            description="Always empty. Earlier versions kept FoundationDB's cluster file here; it is in a Secret now."
+        ),
     ] = ""
     connection_secret_name: Annotated[
         str,
@@ -254,7 +256,11 @@ class ClusterStatus(Record):
         MaintenanceStatus | None, Meta(description="The zone of FoundationDB in maintenance, or the last one.")
     ] = None
     last_removal_time: Annotated[
-        str, Meta(description="When a member with data or a vote was last let go: the next one waits from then on.")
+        str,
+        Meta(
+            description="When a member with data or a vote was last removed; update.waitBetweenRemovals counts from"
+            " then."
+        ),
     ] = ""
     last_progress_time: Annotated[
         str, Meta(description="When something last moved forward while changes were going on.")

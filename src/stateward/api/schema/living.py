@@ -163,7 +163,12 @@ SEARCH: Mapping[str, Change] = {
 }
 """Fields that clusters of search engines have besides."""
 
-ONLY_OPENSEARCH: Mapping[str, Change] = {}
+ONLY_OPENSEARCH: Mapping[str, Change] = {
+    f"remoteClusters[].{field}": Change(
+        Does.AT_ONCE, "The settings in the database change; before 2.19, secured members restart to trust other CAs."
+    )
+    for field in ("cluster.name", "cluster.namespace")
+}
 ONLY_ELASTICSEARCH: Mapping[str, Change] = {
     "remoteAccess.from[].name": Change(Does.AT_ONCE, "No member is touched."),
     "remoteAccess.from[].namespace": Change(Does.AT_ONCE, "No member is touched."),

@@ -9,7 +9,9 @@ from stateward.api.values.base import Record
 
 HOST = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$"
 """Grammar of a host name, without a star: a star would take names that others use."""
-ONE_WAY = "is for an Ingress, and parentRefs are for an HTTPRoute: leave one of them out"
+ONE_WAY = (
+    "are for an HTTPRoute, and ingressClassName and tlsSecretName are for an Ingress: leave parentRefs or these two out"
+)
 
 
 class ParentRef(Record):
