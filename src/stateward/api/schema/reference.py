@@ -1,18 +1,19 @@
 """The reference page of a kind, in Markdown, from its record: one table per record with every field."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 import msgspec
 import msgspec.inspect as mi
 
 from stateward.api.schema.crd import ROOT_FIELDS
-from stateward.api.schema.custom_resources import CLUSTER_KINDS, Kind
+from stateward.api.schema.custom_resources import ELASTICSEARCH, OPENSEARCH, Kind
 from stateward.api.schema.rules import RULES
 from stateward.api.schema.schema import description_of, extra_of
+from stateward.api.values import dashboard_settings, settings
 from stateward.api.values.base import API_VERSION, Json, Record
-from stateward.api.values.settings import FAMILIES, OWNED
+from stateward.api.values.settings import Owned
 
 _HEAD = "<!-- Generated from the types in src/stateward/api; renew it with `make docs`. -->\n"
 
@@ -20,7 +21,7 @@ _HEAD = "<!-- Generated from the types in src/stateward/api; renew it with `make
 def page(kind: Kind) -> str:
     """Return the page of a kind."""
     sections = [_record(record) for record in _reached(kind.record)]
-    more = [_owned(), ""] if kind in CLUSTER_KINDS else []
+    more = [*_owned(), ""] if kind in (OPENSEARCH, ELASTICSEARCH) else []
     return "\n".join([_HEAD, _introduction(kind), *sections, *more])
 
 
@@ -139,8 +140,17 @@ def _doc(record: type[Record]) -> str:
     return inspect.getdoc(record) or ""
 
 
-def _owned() -> str:
-    rows = [f"| `{key}` | {owned.reason} |" for key, owned in OWNED.items()]
-    rows += [f"| `{family}*` | {reason} |" for family, reason in FAMILIES.items()]
+def _owned() -> list[str]:
+    """Return the settings of the configuration files of a search cluster that Stateward owns."""
+    return [
+        _owned_in("config", settings.OWNED, settings.FAMILIES),
+        "",
+        _owned_in("dashboards.config", dashboard_settings.OWNED, dashboard_settings.FAMILIES),
+    ]
+
+
+def _owned_in(field: str, owned: Mapping[str, Owned], families: Mapping[str, str]) -> str:
+    rows = [f"| `{key}` | {one.reason} |" for key, one in owned.items()]
+    rows += [f"| `{family}*` | {reason} |" for family, reason in families.items()]
     table = "\n".join(rows)
-    return f"## Settings that cannot be set in `config`\n\n| setting | why |\n| --- | --- |\n{table}"
+    return f"## Settings that cannot be set in `{field}`\n\n| setting | why |\n| --- | --- |\n{table}"
