@@ -13,7 +13,8 @@ _HEAD = """\
 
 # Reasons to wait
 
-`kubectl stateward explain NAME` adds what it found in the cluster. Where the last column is empty, waiting is enough.
+`kubectl stateward explain NAME` prints the message of each wait, with what was found in the cluster, and then the text
+of this page. "Above" means that message. Where the last column is empty, waiting is enough.
 
 ## Clusters
 

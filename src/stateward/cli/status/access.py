@@ -75,7 +75,9 @@ ACCESS_ADVICE = {
     "DashboardsUserTaken": Advice(
         "the database has no such user of others", "delete the user, or the SearchUser that declares it"
     ),
-    "DashboardsWaitForCluster": Advice("all members of the new cluster have joined"),
+    "DashboardsWaitForCluster": Advice(
+        "all members of the new cluster have joined", "see with `explain` what the cluster itself waits for"
+    ),
     "DashboardsWaitForUpgrade": Advice(
         "all members run the new version; the dashboards then follow by themselves", "follow it with `status --watch`"
     ),

@@ -162,6 +162,7 @@ ADVICE = {
     ),
     "VoteRemovalPending": Advice(
         "the other managers have taken over the vote",
+        "if it lasts longer than a few minutes, bring the other managers back: they must serve to take it over",
     ),
     "ManagersLost": Advice(
         "you decide: the volumes of all managers are gone, and with them the cluster state",
@@ -238,6 +239,7 @@ ADVICE = {
     ),
     "OneManagerAtATime": Advice(
         "the manager before it has joined and is ready",
+        "if the message names a manager that is down or does not join, check its pod",
     ),
     "Paused": Advice(
         "update.paused is false",
@@ -354,6 +356,7 @@ ADVICE = {
     ),
     "TemplateNotSeen": Advice(
         "the StatefulSet controller has observed the new template",
+        "if it lasts longer than a minute, check the kube-controller-manager of the Kubernetes cluster",
     ),
     "UpgradeRefused": Advice(
         "this cluster can change to spec.version",
@@ -387,6 +390,7 @@ ADVICE = {
     ),
     "VoteMoving": Advice(
         "another manager has taken over the vote",
+        "if it lasts longer than a few minutes, bring the other managers back: they must serve to take it over",
     ),
     "VolumeOwnedByAnother": Advice(
         "the claim has no other owner",

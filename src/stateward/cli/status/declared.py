@@ -52,7 +52,7 @@ DECLARED_ADVICE = {
     "Conflict": Advice(
         "only one resource declares it", "delete one of the two; deletionPolicy Retain keeps the object"
     ),
-    "DatabaseNotFormed": Advice("the cluster is formed"),
+    "DatabaseNotFormed": Advice("the cluster is formed", "see what the cluster itself waits for with `explain`"),
     "DatabaseUnreachable": Advice(_UNTIL_ANSWER, "see what the cluster itself waits for with `explain`"),
     "DependencyPending": Advice("the object that it refers to is in the database", "see what that one waits for"),
     "Drifted": Advice(
@@ -159,7 +159,9 @@ DECLARED_ADVICE = {
         "the snapshot is restored, or spec.verify.timeLimit has passed",
         "see what the throw-away cluster waits for with `explain`",
     ),
-    "VersionsUnknown": Advice("all nodes of the database answer"),
+    "VersionsUnknown": Advice(
+        "all nodes of the database answer", "see what the cluster itself waits for with `explain`"
+    ),
     "WriteIndexLost": Advice(
         "the alias keeps an index that takes its writes",
         "set is_write_index in spec.body, to false if the index is for searches only",
