@@ -93,7 +93,7 @@ def row(option: click.Option, context: click.Context) -> str:
 def documents() -> Iterator[str]:
     """Yield the fields of each document."""
     yield from ("## Documents for programs", "")
-    yield "Fields are only added. One that is to change is announced in the changelog one release before."
+    yield "Fields are only added. [Versions and stability](../stability.md#deprecation) says how one is removed."
     for name, fields in SHAPES.items():
         yield from ("", f"### {name} -o json", "", "| field | meaning |", "| --- | --- |")
         yield from (f"| `{field or '.'}` | {escaped(meaning)} |" for field, meaning in fields.items())

@@ -1,6 +1,6 @@
 """The documents that `-o json` and `-o yaml` print, field by field. Tests hold every command to them.
 
-Fields are only added. A field that is removed or changes its meaning is announced in the changelog one release before.
+Fields are only added. A field that is removed or changes its meaning is deprecated before, as docs/stability.md says.
 """
 
 from collections.abc import Mapping
