@@ -27,7 +27,7 @@ from stateward.packages.plans.run_record import fixed_values
 
 ACCOUNT = (
     "Service account of the namespace whose rights the operator uses for all objects; without it the one that the"
-    " operator was started with: `default`, unless it was told another."
+    " operator was started with, which is `default` unless configured otherwise."
 )
 
 

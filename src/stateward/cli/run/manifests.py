@@ -60,9 +60,13 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     "--database-view/--no-database-view",
     default=True,
     show_default=True,
-    help="Tell those who may get a cluster what `plan` needs of its database.",
+    help="Tell users that may get a cluster what its database reports, for `plan`.",
 )
-@click.option("--network-policies", is_flag=True, help="Close all ports to all clients but the known ones.")
+@click.option(
+    "--network-policies",
+    is_flag=True,
+    help="Restrict ports to their clients; those of databases stay open unless spec.networkPolicy.clients is set.",
+)
 @click.option("--routes", is_flag=True, help="Let writers of clusters take host names, by Ingresses and HTTPRoutes.")
 @click.option("--verify-snapshots", is_flag=True, help="Let schedules restore snapshots into throw-away clusters.")
 @click.option(
