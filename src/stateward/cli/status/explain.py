@@ -30,8 +30,8 @@ def explain(name: str, member: str | None, *, output: str, **target: Any) -> Non
     """Explain what a cluster waits for.
 
     The output says what cluster NAME, or its MEMBER, waits for, since when, what would end the wait, and what you can
-    do. For a cluster it also has its dashboards, exporter and routes, and the SearchObjects and SearchUsers that are
-    not ready.
+    do. For a cluster it also has its dashboards, exporter, routes and remote clusters, and the resources for it, such
+    as SearchObjects, SearchUsers and snapshots, that are not ready.
     """
 
     async def work(session: Session) -> tuple[Cluster, list[str], dict[str, Any]]:
