@@ -6,6 +6,8 @@ import signal
 from pathlib import Path
 
 _PROC = Path("/proc")
+_STATE, _GROUP, _SESSION, _THREADS = 0, 2, 3, 17
+"""Places of fields in `/proc/PID/stat`, counted from the one after the program's name (proc(5))."""
 
 
 def members(session: int) -> list[int]:
@@ -45,11 +47,16 @@ def _groups(session: int) -> dict[int, int]:
 
 
 def _group(entry: Path, session: int) -> int | None:
-    """Return the process group of a running process; None if it has ended or is of another session."""
+    """Return the process group of a running process; None if it has ended or is of another session.
+
+    A process whose first thread has ended looks like a zombie, but its other threads still use its files: for seconds
+    where a killed database gives back its memory, and longer where a disk hangs.
+    """
     try:
         text = (entry / "stat").read_text(errors="replace")
     except OSError:
         return None  # ended meanwhile
     # The second field is the program's name, which may contain spaces and parentheses.
-    state, _parent, group, its_session = text.rpartition(")")[2].split()[:4]
-    return int(group) if int(its_session) == session and state not in "ZX" else None
+    fields = text.rpartition(")")[2].split()
+    ended = fields[_STATE] in "ZX" and int(fields[_THREADS]) <= 1
+    return int(fields[_GROUP]) if int(fields[_SESSION]) == session and not ended else None
