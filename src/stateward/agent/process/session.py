@@ -11,12 +11,12 @@ _STATE, _GROUP, _SESSION, _THREADS = 0, 2, 3, 17
 
 
 def members(session: int) -> list[int]:
-    """Return the ids of the session's running processes, without zombies."""
+    """Return the ids of the session's running processes, without zombies. Raise `OSError` if they cannot be read."""
     return list(_groups(session))
 
 
 def kill(session: int) -> None:
-    """Kill all running processes of the session, in any process group."""
+    """Kill all running processes of the session, in any process group. Raise `OSError` as `members` does."""
     for pid in members(session):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -29,7 +29,10 @@ def signal_group(leader: int, number: int) -> None:
 
 
 def signal_others(session: int, number: int) -> None:
-    """Send a signal to the session's processes outside of its leader's group, which `signal_group` does not reach."""
+    """Send a signal to the session's processes outside of its leader's group, which `signal_group` does not reach.
+
+    Raise `OSError` as `members` does.
+    """
     for pid, group in _groups(session).items():
         if group != session:
             with contextlib.suppress(ProcessLookupError):
@@ -54,8 +57,8 @@ def _group(entry: Path, session: int) -> int | None:
     """
     try:
         text = (entry / "stat").read_text(errors="replace")
-    except OSError:
-        return None  # ended meanwhile
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return None  # ended meanwhile, or of another user
     # The second field is the program's name, which may contain spaces and parentheses.
     fields = text.rpartition(")")[2].split()
     ended = fields[_STATE] in "ZX" and int(fields[_THREADS]) <= 1
