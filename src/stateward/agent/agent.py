@@ -80,7 +80,8 @@ class Agent:
         self._loop.spawn(self._watch_start())
         addresses = [each.listener.getsockname()[1] for each in self._servers]
         say(f"agent {VERSION}: API on port {addresses[0]}, probes on port {addresses[1]}")
-        if self._database.facts == Facts():  # also if the agent before this one was still waiting
+        # Also if the agent before this one was still waiting, but not if the pod ends already.
+        if self._database.facts == Facts() and not self._leaving:
             due = self._launcher.due()
             now = phase.read(self._settings.phase) if due is None else due
             intent = "stays stopped" if now.stays_stopped else "starts"
