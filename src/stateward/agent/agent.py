@@ -36,6 +36,7 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
         inherited = handover.unpack(taken) if taken is not None else None
         agent = Agent(settings, arguments)
         if rehearsal:
+            agent.check()
             return 0
         agent.begin(inherited)
     except (OSError, ValueError, KeyError, TypeError, UnreadableError) as error:
@@ -63,6 +64,10 @@ class Agent:
         self._api = Api(Token(settings.token), self._database, self._launcher, self._replacement)
         self._probes = Probes(settings, self._database, self._launcher, lambda: self._broken)
 
+    def check(self) -> None:
+        """Raise `OSError` if this agent could not serve the API: it must not replace one that does."""
+        self._certificate.load()
+
     def begin(self, inherited: Handover | None) -> None:
         """Listen, and start the database or adopt the running one."""
         api, probes = self._listeners(inherited)
@@ -78,6 +83,7 @@ class Agent:
         for server in self._servers:
             self._loop.spawn(server.serve())
         self._loop.spawn(self._watch_start())
+        self._certificate.context()
         addresses = [each.listener.getsockname()[1] for each in self._servers]
         say(f"agent {VERSION}: API on port {addresses[0]}, probes on port {addresses[1]}")
         # Also if the agent before this one was still waiting, but not if the pod ends already.
