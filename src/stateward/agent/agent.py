@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from stateward.agent import VERSION
 from stateward.agent.io.files import Certificate, Token
-from stateward.agent.io.log import say
+from stateward.agent.io.log import last_words, say
 from stateward.agent.io.loop import Loop, seconds_from_now, sleep
 from stateward.agent.io.signals import ENDING, FORWARDED, Signals
 from stateward.agent.process import handover, phase
@@ -24,6 +24,7 @@ from stateward.agent.serving.server import Server, listen
 
 _PATIENCE = 300.0  # seconds for the configuration of a new pod to arrive; Kubernetes takes up to about two minutes
 _WAITING = "waiting for the configuration that this pod was made for"
+_NEVER_CAME = "the configuration is not the one that this pod was made for"
 _LAST_WORDS = 1.0  # seconds to send open answers before the agent ends
 
 
@@ -40,7 +41,7 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
             return 0
         agent.begin(inherited)
     except (OSError, ValueError, KeyError, TypeError, UnreadableError) as error:
-        say(f"the agent cannot start: {error}")
+        (say if rehearsal else last_words)(f"the agent cannot start: {error}")
         return 1
     return agent.work()
 
@@ -152,7 +153,7 @@ class Agent:
                 say(problem)
                 said = problem
             if seconds_from_now(0) >= deadline:
-                say("the configuration is not the one that this pod was made for" if said == _WAITING else "giving up")
+                last_words(_NEVER_CAME if said == _WAITING else f"giving up: {said}")
                 self._replacement.ending = True  # a process that starts now would be killed at once
                 self._exit_code = 1
                 return

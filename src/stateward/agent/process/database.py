@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from stateward.agent.io.log import say
+from stateward.agent.io.log import last_words, say
 from stateward.agent.io.loop import Loop, seconds_from_now, sleep
 from stateward.agent.process import session
 
@@ -67,7 +67,7 @@ class Database:
                 self._command[0], [*self._command], dict(environment), setsid=True, setsigmask=(), setsigdef=_ALL
             )
         except OSError as error:
-            say(f"{self._command[0]} could not be started: {error}")
+            last_words(f"{self._command[0]} could not be started: {error}")
             self._end(State.EXITED, 127 if isinstance(error, FileNotFoundError) else 126)
             return
         self._leader_gone = False
