@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from stateward.agent import VERSION
 from stateward.agent.io.files import Certificate, Token
-from stateward.agent.io.log import say
+from stateward.agent.io.log import last_words, say
 from stateward.agent.io.loop import Loop, seconds_from_now, sleep
 from stateward.agent.io.signals import ENDING, FORWARDED, Signals
 from stateward.agent.process import handover, phase
@@ -24,6 +24,7 @@ from stateward.agent.serving.server import Server, listen
 
 _PATIENCE = 300.0  # seconds for the configuration of a new pod to arrive; Kubernetes takes up to about two minutes
 _WAITING = "waiting for the configuration that this pod was made for"
+_NEVER_CAME = "the configuration is not the one that this pod was made for"
 _LAST_WORDS = 1.0  # seconds to send open answers before the agent ends
 
 
@@ -36,10 +37,11 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
         inherited = handover.unpack(taken) if taken is not None else None
         agent = Agent(settings, arguments)
         if rehearsal:
+            agent.check()
             return 0
         agent.begin(inherited)
     except (OSError, ValueError, KeyError, TypeError, UnreadableError) as error:
-        say(f"the agent cannot start: {error}")
+        (say if rehearsal else last_words)(f"the agent cannot start: {error}")
         return 1
     return agent.work()
 
@@ -63,6 +65,10 @@ class Agent:
         self._api = Api(Token(settings.token), self._database, self._launcher, self._replacement)
         self._probes = Probes(settings, self._database, self._launcher, lambda: self._broken)
 
+    def check(self) -> None:
+        """Raise `OSError` if this agent could not serve the API: it must not replace one that does."""
+        self._certificate.load()
+
     def begin(self, inherited: Handover | None) -> None:
         """Listen, and start the database or adopt the running one."""
         api, probes = self._listeners(inherited)
@@ -78,9 +84,11 @@ class Agent:
         for server in self._servers:
             self._loop.spawn(server.serve())
         self._loop.spawn(self._watch_start())
+        self._certificate.context()
         addresses = [each.listener.getsockname()[1] for each in self._servers]
         say(f"agent {VERSION}: API on port {addresses[0]}, probes on port {addresses[1]}")
-        if self._database.facts == Facts():  # also if the agent before this one was still waiting
+        # Also if the agent before this one was still waiting, but not if the pod ends already.
+        if self._database.facts == Facts() and not self._leaving:
             due = self._launcher.due()
             now = phase.read(self._settings.phase) if due is None else due
             intent = "stays stopped" if now.stays_stopped else "starts"
@@ -145,7 +153,7 @@ class Agent:
                 say(problem)
                 said = problem
             if seconds_from_now(0) >= deadline:
-                say("the configuration is not the one that this pod was made for" if said == _WAITING else "giving up")
+                last_words(_NEVER_CAME if said == _WAITING else f"giving up: {said}")
                 self._replacement.ending = True  # a process that starts now would be killed at once
                 self._exit_code = 1
                 return

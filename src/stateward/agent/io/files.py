@@ -47,36 +47,50 @@ class Certificate:
         self._key = key
         self._client_ca = client_ca
         self._paths = [certificate, key] + ([client_ca] if client_ca else [])
-        self._mark = mark(self._paths)
-        self._context = self._load()
+        self._mark: Mark | None = None
+        self._context = _context()
 
     def context(self) -> ssl.SSLContext:
         """Return the context for a new connection.
 
         A changed certificate is loaded without a restart of the agent. Otherwise it would expire while the agent still
         uses it months later, and the operator could no longer reach any member. During a rotation the pair may not
-        match for a moment; then the last good pair serves until a later connection.
+        match for a moment; then the last good pair serves until a later connection. Before the first good pair, every
+        handshake is refused. The disaster this prevents: a database that crashes stays down, because someone has
+        changed the Secret of its agent.
         """
         try:
             now = mark(self._paths)
             if now != self._mark:
-                self._context = self._load()
+                self._context = self.load()
+                if self._mark is not None:
+                    say("the agent's certificate was reloaded")
                 self._mark = now
-                say("the agent's certificate was reloaded")
         except OSError as error:
-            say(f"the agent's new certificate cannot be used yet: {error}")
+            say(f"the agent's certificate cannot be used yet: {error}")
         return self._context
 
-    def _load(self) -> ssl.SSLContext:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
-        context.num_tickets = 0
+    def load(self) -> ssl.SSLContext:
+        """Return a context with the present content of the files. Raise `OSError`."""
+        context = _context()
         context.load_cert_chain(self._certificate, self._key, password=_no_password)
         if self._client_ca is not None:
             context.load_verify_locations(self._client_ca)
             context.verify_mode = ssl.CERT_REQUIRED
         return context
+
+
+def _context() -> ssl.SSLContext:
+    """Return a context without a certificate: it refuses every handshake with an alert.
+
+    With TLS 1.2 the server keeps the sessions of clients that ask for no ticket, twenty thousand of a kilobyte each:
+    any client could double the agent's memory.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
+    context.num_tickets = 0
+    return context
 
 
 def _no_password() -> str:

@@ -1,10 +1,13 @@
 """Writes single lines to the container's log, in the format of the start script's lines."""
 
+import contextlib
 import os
 import select
 import time
 
 _STDERR = 2
+_END = "/dev/termination-log"
+_LIMIT = 4096  # bytes that Kubernetes reads of this file
 
 
 def say(message: str) -> None:
@@ -21,3 +24,12 @@ def say(message: str) -> None:
             os.write(_STDERR, line[: select.PIPE_BUF])
     except (OSError, ValueError):
         return  # the log has no reader; that must not end a database
+
+
+def last_words(message: str) -> None:
+    """Write why the container ends: to its log, and to the file from which the cluster's status gets it."""
+    say(message)
+    with contextlib.suppress(OSError):
+        file = os.open(os.environ.get("STATEWARD_LAST_WORDS", _END), os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
+        with os.fdopen(file, "wb") as opened:
+            opened.write(message.encode(errors="backslashreplace")[:_LIMIT])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from stateward.agent.io.log import say
+from stateward.agent.io.log import last_words, say
 from stateward.agent.io.loop import Loop, seconds_from_now, sleep
 from stateward.agent.process import session
 
@@ -67,7 +67,7 @@ class Database:
                 self._command[0], [*self._command], dict(environment), setsid=True, setsigmask=(), setsigdef=_ALL
             )
         except OSError as error:
-            say(f"{self._command[0]} could not be started: {error}")
+            last_words(f"{self._command[0]} could not be started: {error}")
             self._end(State.EXITED, 127 if isinstance(error, FileNotFoundError) else 126)
             return
         self._leader_gone = False
@@ -123,7 +123,10 @@ class Database:
             self.facts = self.facts._replace(state=State.EXITED)
             session.signal_group(pid, signal.SIGTERM)
             self._loop.spawn(self._see_off(pid, State.EXITED))
-        session.signal_others(pid, signal.SIGTERM)
+        try:
+            session.signal_others(pid, signal.SIGTERM)
+        except OSError as error:
+            say(f"the processes that {pid} has left cannot be read, and get no TERM: {error}")
 
     async def _see_off(self, leader: int, outcome: State) -> None:
         """Wait until no process of the session is left.
@@ -132,18 +135,32 @@ class Database:
         second database would start on the same files.
         """
         deadline = seconds_from_now(self._grace)
-        while not self._leader_gone or session.members(leader):
+        while not self._leader_gone or _remain(leader):
             if seconds_from_now(0) >= deadline:
-                say(f"process {leader} is still there after {self._grace:g} s: KILL")
-                session.kill(leader)
+                self._kill(leader)
                 deadline = seconds_from_now(1)
             await sleep(_LOOK)
         self._end(outcome, self.facts.exit_code)
+
+    def _kill(self, leader: int) -> None:
+        say(f"process {leader} is still there after {self._grace:g} s: KILL")
+        try:
+            session.kill(leader)
+        except OSError as error:
+            say(f"its processes cannot be read, and get their KILL later: {error}")
 
     def _end(self, outcome: State, code: int | None) -> None:
         self.facts = self.facts._replace(state=outcome, pid=None, exit_code=code)
         say(f"the process is {outcome.value}, exit code {code}")
         self._changed()
+
+
+def _remain(leader: int) -> bool:
+    """Return whether processes of the session are left; processes that cannot be read, for now, may be."""
+    try:
+        return bool(session.members(leader))
+    except OSError:
+        return True
 
 
 _ALL = tuple(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})

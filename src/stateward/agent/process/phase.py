@@ -5,6 +5,7 @@ from enum import Enum
 from pathlib import Path
 
 from stateward.agent.io.log import say
+from stateward.agent.process.configuration import UnreadableError
 
 ANNOTATION = "stateward.dev/restart-phase"
 
@@ -35,7 +36,8 @@ class Phase(Enum):
 def read(path: Path | None) -> Phase:
     """Return the phase from a file that holds only this annotation, or all annotations as `name="value"` lines.
 
-    A missing or invalid value counts as no phase: a member stays down only on an explicit request.
+    A missing or invalid value counts as no phase: a member stays down only on an explicit request. Raise
+    `UnreadableError` while the file cannot be read: it may say that the process stays stopped.
     """
     if path is None:
         return Phase.NONE
@@ -43,7 +45,9 @@ def read(path: Path | None) -> Phase:
         return _parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return Phase.NONE
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise UnreadableError(f"the restart phase cannot be read: {error}") from error
+    except ValueError as error:
         say(f"the restart phase is not valid and is ignored: {path}: {error}")
         return Phase.NONE
 

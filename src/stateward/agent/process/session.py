@@ -6,15 +6,17 @@ import signal
 from pathlib import Path
 
 _PROC = Path("/proc")
+_STATE, _GROUP, _SESSION, _THREADS = 0, 2, 3, 17
+"""Places of fields in `/proc/PID/stat`, counted from the one after the program's name (proc(5))."""
 
 
 def members(session: int) -> list[int]:
-    """Return the ids of the session's running processes, without zombies."""
+    """Return the ids of the session's running processes, without zombies. Raise `OSError` if they cannot be read."""
     return list(_groups(session))
 
 
 def kill(session: int) -> None:
-    """Kill all running processes of the session, in any process group."""
+    """Kill all running processes of the session, in any process group. Raise `OSError` as `members` does."""
     for pid in members(session):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -27,7 +29,10 @@ def signal_group(leader: int, number: int) -> None:
 
 
 def signal_others(session: int, number: int) -> None:
-    """Send a signal to the session's processes outside of its leader's group, which `signal_group` does not reach."""
+    """Send a signal to the session's processes outside of its leader's group, which `signal_group` does not reach.
+
+    Raise `OSError` as `members` does.
+    """
     for pid, group in _groups(session).items():
         if group != session:
             with contextlib.suppress(ProcessLookupError):
@@ -45,11 +50,16 @@ def _groups(session: int) -> dict[int, int]:
 
 
 def _group(entry: Path, session: int) -> int | None:
-    """Return the process group of a running process; None if it has ended or is of another session."""
+    """Return the process group of a running process; None if it has ended or is of another session.
+
+    A process whose first thread has ended looks like a zombie, but its other threads still use its files: for seconds
+    where a killed database gives back its memory, and longer where a disk hangs.
+    """
     try:
         text = (entry / "stat").read_text(errors="replace")
-    except OSError:
-        return None  # ended meanwhile
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return None  # ended meanwhile, or of another user
     # The second field is the program's name, which may contain spaces and parentheses.
-    state, _parent, group, its_session = text.rpartition(")")[2].split()[:4]
-    return int(group) if int(its_session) == session and state not in "ZX" else None
+    fields = text.rpartition(")")[2].split()
+    ended = fields[_STATE] in "ZX" and int(fields[_THREADS]) <= 1
+    return int(fields[_GROUP]) if int(fields[_SESSION]) == session and not ended else None

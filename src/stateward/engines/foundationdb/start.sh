@@ -13,6 +13,14 @@ host=$POD_IP
 [[ $host != *:* ]] || host="[$host]"
 tls=${FDB_TLS_CERTIFICATE_FILE:+:tls}
 
+# The end of the container says why, so that the cluster's status can.
+fail() {
+  local told=${STATEWARD_LAST_WORDS:-/dev/termination-log}
+  echo "$*" >&2
+  [[ -w $told ]] && printf '%s' "$*" >"$told"
+  exit 1
+}
+
 # A pod without an agent may see its configuration as it was before the last change.
 if [[ -n ${STATEWARD_CONFIG_SHA256:-} ]]; then
   until [[ $(cat "$config"/* | sha256sum) == "$STATEWARD_CONFIG_SHA256 "* ]]; do sleep 1; done
@@ -29,8 +37,7 @@ if [[ -n $version && $version != "$STATEWARD_ENGINE_VERSION" ]]; then
   if [[ -x $root/beside/$version/fdbserver ]]; then
     programs=$root/beside/$version
   elif [[ ${version%.*} != "${STATEWARD_ENGINE_VERSION%.*}" ]]; then
-    echo "the programs of $version are not in this pod" >&2
-    exit 1
+    fail "the programs of $version are not in this pod"
   fi
 fi
 # The command line has to be of the version that runs: it is found by this.
@@ -64,9 +71,8 @@ foreign() {
 }
 
 if foreign; then
-  echo "the volume has data of another database, '$(said "$file" | cut -d: -f1)'; this one is '$(said "$known" | cut -d: -f1)'." \
-    "Nothing is started, and the data stays: give the member an empty volume, or keep this one elsewhere" >&2
-  exit 1
+  fail "the volume has data of another database, '$(said "$file" | cut -d: -f1)'; this one is '$(said "$known" | cut -d: -f1)'." \
+    "Nothing is started, and the data stays: give the member an empty volume, or keep this one elsewhere"
 fi
 
 # Whether the coordinators of a file answer. It is asked in the background: bash hears of its own end only then.

@@ -36,7 +36,7 @@ class AgentRefusedError(AgentError):
 
 
 class MutualRejectionError(AgentError):
-    """Operator and agent reject each other: the agent does not accept the token, or has another name."""
+    """Operator and agent reject each other: the agent does not accept the token, or cannot prove its name."""
 
 
 class UnauthorizedError(MutualRejectionError):
@@ -156,7 +156,7 @@ class HttpAgents:
                         f"its agent at {peer.address} refuses: {response.status}, {said}"
                     )
                 return content
-        except aiohttp.ClientConnectorCertificateError as error:
+        except aiohttp.ClientSSLError as error:  # another certificate than its own, or none
             without_frames(error)
             raise MutualRejectionError(f"its agent at {peer.address} cannot be reached: {error}") from error
         except TimeoutError as error:

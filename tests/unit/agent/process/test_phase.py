@@ -1,10 +1,12 @@
 """The value of the annotation in each format of the downward API."""
 
+import errno
 from pathlib import Path
 
 import pytest
 
 from stateward.agent.process import phase
+from stateward.agent.process.configuration import UnreadableError
 from stateward.agent.process.phase import Phase
 
 
@@ -33,6 +35,19 @@ def test_a_file_is_read_as_its_phase_and_what_is_not_understood_as_none(
 def test_a_missing_file_is_no_phase(tmp_path: Path) -> None:
     assert phase.read(tmp_path / "none") is Phase.NONE
     assert phase.read(None) is Phase.NONE
+
+
+def test_a_file_that_cannot_be_read_for_now_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No descriptor is left, for example: the process of a member that a user keeps stopped would start."""
+    written = tmp_path / "phase"
+    written.write_text("stop")
+
+    def refuse(*_: object, **__: object) -> str:
+        raise OSError(errno.ENFILE, "Too many open files in system")
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(UnreadableError, match=r"restart phase cannot be read: .*Too many"):
+        phase.read(written)
 
 
 def test_only_the_stop_phases_keep_a_member_down() -> None:

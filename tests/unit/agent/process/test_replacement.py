@@ -112,6 +112,13 @@ def test_an_agent_that_does_not_start_is_refused(pod: Pod, newer: Path) -> None:
     assert pod.get() == before
 
 
+def test_an_agent_that_could_not_serve_the_api_is_refused(pod: Pod, newer: Path) -> None:
+    pod.run(WAITS, *_options(pod)).expect("up")
+    pod.key.write_text("edited")
+    assert _replace(pod, newer) == 422
+    assert pod.get()["state"] == "running"
+
+
 def test_a_handover_survives_the_way() -> None:
     state = handover.Handover(Facts(State.RUNNING, 12, 1.5, None, 3, "sha256:x"), (4, 5))
     assert handover.unpack(handover.pack(state)) == state

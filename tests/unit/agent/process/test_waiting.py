@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import ssl
+from pathlib import Path
 
 from stateward.agent.process import configuration
 from tests.unit.agent.pod import TOKEN, WAITS, Pod
@@ -48,6 +49,22 @@ def test_nothing_is_started_any_more_once_the_wait_was_too_long(pod: Pod) -> Non
         pod.expect("not the one that this pod was made for")
         assert pod.post("start")[0] == 409
     assert pod.wait() == 1
+
+
+def test_the_end_of_an_agent_that_starts_nothing_says_why(pod: Pod, tmp_path: Path) -> None:
+    """The cluster's status shows these words; without them it shows only the exit code."""
+    said = tmp_path / "termination-log"
+    said.touch()
+    pod.environment["STATEWARD_LAST_WORDS"] = str(said)
+    impatient = "from stateward.agent import agent\nagent._PATIENCE = 0.5\nsys.exit(main"
+    pod.launcher[-1] = pod.launcher[-1].replace("sys.exit(main", impatient)
+    assert pod.run(WAITS, *expecting(pod, NEW)).wait() == 1
+    assert said.read_text() == "the configuration is not the one that this pod was made for"
+    assert pod.run(["/does/not/exist"]).wait() == 127
+    assert said.read_text().startswith("/does/not/exist could not be started: ")
+    pod.config.rename(tmp_path / "elsewhere")
+    assert pod.run(WAITS).wait() == 1
+    assert said.read_text().startswith("the agent cannot start: ")
 
 
 def half_a_request(pod: Pod) -> contextlib.closing[ssl.SSLSocket]:

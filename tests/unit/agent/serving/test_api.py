@@ -81,6 +81,21 @@ def test_a_renewed_certificate_is_served_and_a_pair_that_does_not_fit_is_not(sto
     assert _served(stopped) not in {first, b""}
 
 
+def test_without_a_usable_certificate_the_process_starts_and_the_api_refuses_all_until_there_is_one(
+    pod: Pod, tmp_path: Path
+) -> None:
+    """A database that crashes would stay down, and with it the agent, of which the operator learns what is wrong."""
+    certificate, key = pod.authority.issue(tmp_path / "restored")
+    pod.key.write_text("edited")
+    pod.run(WAITS).expect("up")
+    with pytest.raises(ssl.SSLError, match="ALERT"):
+        pod.get()
+    assert pod.probe("/live") == 200
+    shutil.copy(certificate, pod.certificate)
+    shutil.copy(key, pod.key)
+    assert pod.get()["state"] == "running"
+
+
 def test_a_client_without_the_authority_s_certificate_is_refused_where_one_is_requested(
     pod: Pod, tmp_path: Path
 ) -> None:

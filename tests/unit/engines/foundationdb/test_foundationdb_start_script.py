@@ -175,8 +175,11 @@ def test_data_of_another_database_is_never_given_to_this_one(pod: Pod) -> None:
     pod.file.write_text(f"# DO NOT EDIT!\n{OTHER}\n")
     (pod.file.parent / "1").mkdir()
     (pod.file.parent / "1" / "storage-7.sqlite").write_text("documents")
-    process = pod.start()
+    last_words = pod.root / "termination-log"
+    last_words.touch()
+    process = pod.start(STATEWARD_LAST_WORDS=str(last_words))
     assert process.wait(20) == 1
+    assert last_words.read_text().startswith("the volume has data of another database, 'another'; this one is 'logs'.")
     assert pod.lines("started") == []
     assert OTHER in pod.file.read_text()
 

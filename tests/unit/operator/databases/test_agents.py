@@ -1,6 +1,7 @@
 """The operator's client and the real agent: names are verified, requests are performed, and failures have messages."""
 
 import asyncio
+import contextlib
 import socket
 import ssl
 import time
@@ -113,6 +114,18 @@ async def test_another_clusters_authority_is_not_believed(pod: Pod, client: Http
     other = pki.new_authority("logs", time.time())
     with pytest.raises(MutualRejectionError, match="certificate"):
         await client.ask(Access(other.bundle, TOKEN), PEER)
+
+
+async def test_an_agent_without_a_usable_certificate_has_its_secret_checked(
+    tmp_path: Path, client: HttpAgents, authority: pki.Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pod = Pod(tmp_path, Authority(tmp_path))
+    with contextlib.closing(pod):
+        pod.key.write_text("edited")
+        pod.run(WAITS).expect("up")
+        monkeypatch.setattr(agents, "API_PORT", pod.api)
+        with pytest.raises(MutualRejectionError, match="cannot be reached"):
+            await client.ask(Access(authority.bundle, TOKEN), PEER)
 
 
 async def test_a_configuration_that_cannot_be_read_is_reported_with_the_reason(
