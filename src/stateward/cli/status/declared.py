@@ -107,7 +107,8 @@ DECLARED_ADVICE = {
     "NoDataPool": Advice("the cluster has a pool with data", "add one, or remove spec.verify"),
     "NoSnapshot": Advice("the schedule has taken a snapshot"),
     "RepositoryNotDeclared": Advice(
-        "a SearchObject declares the repository", "declare it as docs/snapshots.md shows, or remove spec.verify"
+        "a SearchObject has written the repository",
+        "declare it as docs/snapshots.md shows, see why its SearchObject is not Ready, or remove spec.verify",
     ),
     "RepositoryBusy": Advice("the other snapshot in the repository is finished"),
     "RestoreFailed": Advice(
