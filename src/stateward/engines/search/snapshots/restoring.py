@@ -143,6 +143,16 @@ def with_histories(status: SearchRestoreStatus, settings: Mapping[str, Settings]
     return replace(status, phase=RestorePhase.STARTING, indices=indices)
 
 
+def without_gone(status: SearchRestoreStatus, stored: Stored) -> SearchRestoreStatus:
+    """Return the status of a restore that was not started, which replaces no index that is gone."""
+
+    def left(each: RestoredIndex) -> RestoredIndex:
+        gone = each.replaced and not stored.parts(each)
+        return replace(each, replaced=False, closed=False, history="") if gone else each
+
+    return replace(status, indices=[left(each) for each in status.indices])
+
+
 def opened(status: SearchRestoreStatus, stored: Stored) -> list[RestoredIndex]:
     """Return the restored indices that are there and open: the restore was started, or another client made them."""
     return [each for each in status.indices if any(stored.open.get(name) for name in stored.parts(each))]

@@ -51,6 +51,7 @@ from stateward.engines.search.snapshots.restoring import (
     untouched,
     unusable,
     with_histories,
+    without_gone,
 )
 from stateward.engines.search.snapshots.selection import has_any
 from stateward.kube.events.event_record import Severity
@@ -171,10 +172,14 @@ class RestoreWork:
     async def _barred(self, session: Session, stored: Stored) -> Step | None:
         """Return why a restore is not started over closed indices that are others than when it was planned.
 
+        Or the step after some of them were deleted: what is restored in their place gets no new history.
+
         The disaster this prevents: another client has made them, or this restore has and people have written into them
         since, and the database restores over them because someone has closed them.
         """
         status = self.live.status
+        if (left := without_gone(status, stored)) != status:
+            return Step(left)
         settings = await settings_of(session, stored.all_parts(status.indices))
         kept = untouched(status.indices, settings)
         if not (others := in_place(status, stored, kept)):

@@ -57,3 +57,15 @@ async def test_a_restore_starts_once_the_closed_index_in_its_way_is_gone() -> No
         del world.database.snapshots.indices["logs-1"]
         await world.until(world.is_ready)
     assert documents(world) == {"logs-1": 3}
+
+
+async def test_a_restore_of_an_index_that_others_delete_before_the_start_is_done() -> None:
+    """The disaster this prevents: it is said to be of another client, and to be restored once more."""
+    world = replacing()
+    world.database.refusals[RESTORE] = BUSY
+    async with world.operator():
+        await world.until(lambda: world.status().get("phase") == "Starting")
+        del world.database.snapshots.indices["logs-1"]
+        world.database.refusals.clear()
+        await world.until(world.is_ready)
+    assert documents(world) == {"logs-2": 3, "logs-1": 3}
