@@ -35,6 +35,7 @@ KINDS: tuple[Resource[Any], ...] = (
 )
 FAILED = "VerificationFailed"
 _UNTIL_ANSWER = "the database answers"
+_RETAIN = "to let a deleted resource go before, set its deletionPolicy to Retain"
 DECLARED_ADVICE = {
     "CannotChange": Advice(
         "the body is as the database has it, or the object is gone from the database",
@@ -45,9 +46,9 @@ DECLARED_ADVICE = {
         "the cluster has restored the snapshot that it begins with",
         "see what the cluster itself waits for with `explain`",
     ),
-    "ClusterDeleted": Advice("the cluster is gone"),
+    "ClusterDeleted": Advice("the cluster is gone", _RETAIN),
     "ClusterMissing": Advice("the cluster exists in this namespace", "create it, or correct spec.cluster"),
-    "ClusterUnknown": Advice("the operator knows for certain that the cluster is gone"),
+    "ClusterUnknown": Advice("the operator knows for certain that the cluster is gone", _RETAIN),
     "Closing": Advice("the database has closed the indices that are replaced"),
     "Conflict": Advice(
         "only one resource declares it", "delete one of the two; deletionPolicy Retain keeps the object"
@@ -107,7 +108,8 @@ DECLARED_ADVICE = {
     "NoDataPool": Advice("the cluster has a pool with data", "add one, or remove spec.verify"),
     "NoSnapshot": Advice("the schedule has taken a snapshot"),
     "RepositoryNotDeclared": Advice(
-        "a SearchObject declares the repository", "declare it as docs/snapshots.md shows, or remove spec.verify"
+        "a SearchObject has written the repository",
+        "declare it as docs/snapshots.md shows, see why its SearchObject is not Ready, or remove spec.verify",
     ),
     "RepositoryBusy": Advice("the other snapshot in the repository is finished"),
     "RestoreFailed": Advice(

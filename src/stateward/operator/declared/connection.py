@@ -49,6 +49,8 @@ class ConnectionSecret:
     key: Key
     texts: Texts
     version: str | None = None
+    moved: bool = False
+    """Whether the content is that of the Secret of the earlier name, and this one does not have it yet."""
 
     def password_of(self, username: str) -> str:
         """Return the password of a user, as far as the Secret has it; empty otherwise."""
@@ -65,19 +67,24 @@ def secret_name(user: SearchUser) -> str:
 async def read_secret(api: Api, user: SearchUser) -> ConnectionSecret:
     """Return the connection Secret, read live; raises TakenError, ApiError.
 
-    One of a new name begins with the content of the earlier one. The disaster this prevents: the user gets another
-    password while applications still log in with that of the earlier Secret.
+    One of another name than the status has begins with the content of the earlier one, also if it exists: it may be of
+    long ago. The disaster this prevents: the user gets another password while applications still log in with that of
+    the earlier Secret.
     """
     key, earlier = Key(user.metadata.namespace, secret_name(user)), user.status.connection_secret_name
     found = await _found(api, key)
     if found is not None and not _belongs(found, user):
         raise TakenError(f"the Secret {key.name} exists and does not belong to this user")
-    if found is not None:
-        return ConnectionSecret(key, text_content(found), found["metadata"]["resourceVersion"])
-    if not earlier or earlier == key.name:
-        return ConnectionSecret(key, {})
-    before = await _found(api, Key(key.namespace, earlier))
-    return ConnectionSecret(key, text_content(before) if before is not None and _belongs(before, user) else {})
+    version = None if found is None else str(found["metadata"]["resourceVersion"])
+    before = await _found(api, Key(key.namespace, earlier)) if is_renamed(user) else None
+    if before is not None and _belongs(before, user):
+        return ConnectionSecret(key, text_content(before), version, moved=True)
+    return ConnectionSecret(key, {} if found is None else text_content(found), version)
+
+
+def is_renamed(user: SearchUser) -> bool:
+    """Return whether the Secret has another name than the one that the status has."""
+    return user.status.connection_secret_name not in ("", secret_name(user))
 
 
 async def _found(api: Api, key: Key) -> dict[str, Any] | None:
@@ -94,7 +101,7 @@ def _belongs(found: dict[str, Any], user: SearchUser) -> bool:
 
 async def write_secret(api: Api, user: SearchUser, before: ConnectionSecret, texts: Texts) -> ConnectionSecret:
     """Write the content if it is new; raises AlreadyExists or Conflict if another client was faster, ApiError."""
-    if before.version is not None and dict(before.texts) == dict(texts):
+    if before.version is not None and not before.moved and dict(before.texts) == dict(texts):
         return before
     data = encoded(dict(texts))
     if before.version is None:

@@ -16,6 +16,8 @@ from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.operator.declared.record_key import RecordKey
 
 T = TypeVar("T")
+UNFINISHED = Decision(Do.WAIT, "Starting", "the database has accepted it, and not all its nodes have it yet")
+"""After such a write, reads may still have what was before: taken for its result, it would be no drift, or one."""
 
 
 class Databases(Protocol):
@@ -76,7 +78,8 @@ async def settle(session: Session, key: RecordKey, desired: Desired) -> Written:
     decision = decide(desired, observed, digest_of(key, desired, observed), sure_digest(key, desired, observed))
     if decision.request is None:
         return Written(decision, stored_digest(key, desired, observed))
-    await send(session, decision.request)
+    if not await send(session, decision.request):
+        return Written(UNFINISHED)
     return Written(decision, stored_digest(key, desired, await read(session, desired.what)))
 
 
@@ -95,7 +98,8 @@ async def clear(session: Session, key: RecordKey, desired: Desired) -> Decision:
     decision = remove(desired, observed, sure_digest(key, desired, observed))
     if decision.request is None:
         return decision
-    await send(session, decision.request)
+    if not await send(session, decision.request):
+        return UNFINISHED
     observed = await read(session, desired.what)
     left = remove(desired, observed, sure_digest(key, desired, observed))
     return left if left.request is None else Decision(Do.WAIT, "Changing", "another client creates it again")

@@ -277,8 +277,11 @@ class Reconciliation(ABC, Generic[R]):
         if not self.leaves_something():
             return None
         if cluster is None or cluster.metadata.deletion_timestamp is not None:
-            gone = await self.tools.databases.gone(self.kind, self.where)
-            return None if gone else Outcome(Stage.WORKING, "ClusterUnknown", f"{self.where.name} is not known")
+            if await self.tools.databases.gone(self.kind, self.where):
+                return None
+            if cluster is None:
+                return self.kept(Outcome(Stage.WORKING, "ClusterUnknown", f"{self.where.name} is not known"))
+            return self.kept(Outcome(Stage.WORKING, "ClusterDeleted", f"{self.where.name} is being deleted"))
         try:
             outcome = await self.clear(self.reachable(cluster))
         except StopError as stop:

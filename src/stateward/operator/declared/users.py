@@ -38,6 +38,7 @@ from stateward.operator.declared.connection import (
     TakenError,
     authority,
     connection,
+    is_renamed,
     new_password,
     prepared,
     read_secret,
@@ -94,7 +95,7 @@ class UserReconciliation(Reconciliation[SearchUser]):
         self._forget_others(target)
         await self.hold()
         try:
-            secret = await read_secret(self.tools.api, self.live)
+            secret = await self._read_secret()
             now = self._rotation(secret)
             password, secret = await self._password(secret, now.current)
         except (TakenError, NoValueError) as error:
@@ -160,6 +161,19 @@ class UserReconciliation(Reconciliation[SearchUser]):
         known = self._known(username)
         digest = self.key.digest(canonical(body(self.live.spec, password)), known.applied)
         return desired(self.live, known, password, digest)
+
+    async def _read_secret(self) -> ConnectionSecret:
+        """Return the connection Secret; one of another name gets the content of the earlier one, and then counts.
+
+        Both are written before anything is decided from it: a rotation in the same reconciliation is written into it
+        alone, and must not be lost with a status that is not written. Raises TakenError, ApiError.
+        """
+        secret = await read_secret(self.tools.api, self.live)
+        if secret.moved:
+            secret = await write_secret(self.tools.api, self.live, secret, secret.texts)
+        if is_renamed(self.live):
+            await self.store(replace(self.live.status, connection_secret_name=secret.key.name))
+        return secret
 
     async def _password(self, secret: ConnectionSecret, username: str) -> tuple[str, ConnectionSecret]:
         """Return the password of a user, and the Secret; a new one is in the Secret before the database has it."""

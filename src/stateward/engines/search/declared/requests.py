@@ -4,8 +4,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, cast
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from stateward.api.values.base import Json
-from stateward.engines.connection.base import RefusedError
+from stateward.engines.connection.base import GarbledError, RefusedError
+from stateward.engines.connection.decoding import decoded
 from stateward.engines.search.database.reading import INFO
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.declared.desired import Observed
@@ -40,9 +43,19 @@ async def versions_of_nodes(session: Session) -> frozenset[str]:
     return frozenset(str(node["version"]) for node in nodes.values()) if complete else frozenset[str]()
 
 
-async def send(session: Session, request: Request) -> None:
-    """Write; raises EngineError, and then the write may have happened."""
-    await session.command(request.method, request.path, request.params, request.body)
+class Acknowledgement(Struct, frozen=True):
+    """Whether all nodes have a change; answers of plug-ins say nothing of it."""
+
+    acknowledged: bool = True
+
+
+async def send(session: Session, request: Request) -> bool:
+    """Write; returns False if not all nodes have it yet. Raises EngineError, and then the write may have happened."""
+    answer = await session.command(request.method, request.path, request.params, request.body)
+    try:
+        return decoded(Acknowledgement, answer.body, "").acknowledged
+    except GarbledError:
+        return True
 
 
 async def use(session: Session, what: Declared) -> None:

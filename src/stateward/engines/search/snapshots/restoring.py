@@ -2,7 +2,8 @@
 
 Each phase is in the status before its first request. An index is closed only in the phase for it, and never again: once
 the restore may have been started, an open index has data that exists nowhere else. The database starts a restore
-for all indices or for none, and refuses it over an open index, so it cannot happen twice.
+for all indices or for none, and refuses it over an open index; over a closed one it is started only if that has the
+history from before. So it cannot happen twice.
 """
 
 import math
@@ -142,6 +143,16 @@ def with_histories(status: SearchRestoreStatus, settings: Mapping[str, Settings]
     return replace(status, phase=RestorePhase.STARTING, indices=indices)
 
 
+def without_gone(status: SearchRestoreStatus, stored: Stored) -> SearchRestoreStatus:
+    """Return the status of a restore that was not started, which replaces no index that is gone."""
+
+    def left(each: RestoredIndex) -> RestoredIndex:
+        gone = each.replaced and not stored.parts(each)
+        return replace(each, replaced=False, closed=False, history="") if gone else each
+
+    return replace(status, indices=[left(each) for each in status.indices])
+
+
 def opened(status: SearchRestoreStatus, stored: Stored) -> list[RestoredIndex]:
     """Return the restored indices that are there and open: the restore was started, or another client made them."""
     return [each for each in status.indices if any(stored.open.get(name) for name in stored.parts(each))]
@@ -180,6 +191,11 @@ def untouched(found: Iterable[RestoredIndex], settings: Mapping[str, Settings]) 
         for each in found
         if each.replaced and each.name in settings and settings[each.name].history == each.history
     ]
+
+
+def in_place(status: SearchRestoreStatus, stored: Stored, kept: Sequence[str]) -> list[str]:
+    """Return the names of indices in the place of restored ones, but for those that are `kept` as they were."""
+    return [each.name for each in status.indices if stored.parts(each) and each.name not in kept]
 
 
 def from_elsewhere(

@@ -13,7 +13,7 @@ from typing import cast
 
 from stateward.api.kinds.cluster import Storage
 from stateward.api.kinds.search import Pool, SearchCluster
-from stateward.api.kinds.search_object import SearchObject
+from stateward.api.kinds.search_object import Claim, SearchObject
 from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
 from stateward.api.kinds.snapshots.verification import SnapshotVerification
 from stateward.api.values import names
@@ -154,11 +154,14 @@ def restore(schedule: SearchSnapshotSchedule, snapshot: str, uid: str) -> Json:
 
 
 def declared_repository(schedule: SearchSnapshotSchedule, objects: Iterable[SearchObject]) -> SearchObject | None:
-    """Return the object that declares a schedule's repository in the source; None if none does."""
+    """Return the object that has written a schedule's repository into the source's database; None if none has.
+
+    The disaster this prevents: of two declarations, the one is taken that the database does not have, and snapshots of
+    another place are called verified.
+    """
     wanted = f"{REPOSITORY}/{schedule.spec.repository}"
-    return next(
-        (each for each in objects if each.spec.object == wanted and each.spec.cluster == schedule.spec.cluster), None
-    )
+    mine = (each for each in objects if each.spec.object == wanted and each.spec.cluster == schedule.spec.cluster)
+    return next((each for each in mine if each.status.claim in (Claim.OWNED, Claim.MERGED)), None)
 
 
 def _in_cluster(schedule: SearchSnapshotSchedule, uid: str) -> Json:

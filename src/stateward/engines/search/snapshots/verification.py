@@ -244,7 +244,7 @@ def _undeclared(wanted: Wanted) -> tuple[str, str]:
     spec = wanted.schedule.spec
     return (
         "RepositoryNotDeclared",
-        f"no SearchObject of {spec.cluster.name} declares {throwaway.REPOSITORY}/{spec.repository}",
+        f"no SearchObject of {spec.cluster.name} has written {throwaway.REPOSITORY}/{spec.repository} to its database",
     )
 
 

@@ -40,6 +40,7 @@ from stateward.engines.search.snapshots.restoring import (
     ended_by,
     foreign,
     from_elsewhere,
+    in_place,
     opened,
     pending,
     planned,
@@ -50,6 +51,7 @@ from stateward.engines.search.snapshots.restoring import (
     untouched,
     unusable,
     with_histories,
+    without_gone,
 )
 from stateward.engines.search.snapshots.selection import has_any
 from stateward.kube.events.event_record import Severity
@@ -153,31 +155,50 @@ class RestoreWork:
         return Step(replace(status, phase=RestorePhase.RESTORING))
 
     async def _begun(self, session: Session, found: Snapshot) -> Step | None:
-        """Return the step after a restore that was started before; None if it was not."""
+        """Return the step after a restore that was started before, or must not be; None if it may be started."""
         status, stored = self.live.status, Stored.of(await all_indices(session))
         there = opened(status, stored)
         if not there:
-            return None
+            return await self._barred(session, stored)
         parts, origin = stored.all_parts(there), (self.live.spec.repository, found.snapshot)
         settings = await settings_of(session, parts)
         others = foreign(there, stored, settings, found.end_time_in_millis)
         if len(others) == len(there) and (kept := untouched(there, settings)):
-            return await self._given_up(session, stored, kept)
+            why = f"{first_of(kept)} was opened before the restore began"
+            return await self._given_up(session, self._closed(stored), why)
         others = others or from_elsewhere(there, stored, await recoveries_of(session, parts), origin)
         return Step(status, _intruded(others)) if others else Step(replace(status, phase=RestorePhase.RESTORING))
 
-    async def _given_up(self, session: Session, stored: Stored, kept: list[str]) -> Step:
-        """End a restore before its start, because some of what was closed for it is open; and open the rest again.
+    async def _barred(self, session: Session, stored: Stored) -> Step | None:
+        """Return why a restore is not started over closed indices that are others than when it was planned.
 
-        The database restores all indices or none, and none over an open one: so this one was not started. The disaster
+        Or the step after some of them were deleted: what is restored in their place gets no new history.
+
+        The disaster this prevents: another client has made them, or this restore has and people have written into them
+        since, and the database restores over them because someone has closed them.
+        """
+        status = self.live.status
+        if (left := without_gone(status, stored)) != status:
+            return Step(left)
+        settings = await settings_of(session, stored.all_parts(status.indices))
+        kept = untouched(status.indices, settings)
+        if not (others := in_place(status, stored, kept)):
+            return None
+        if not kept:
+            return Step(status, _intruded(others, "closed"))
+        closed = [name for name in self._closed(stored) if name in kept]
+        return await self._given_up(session, closed, f"{first_of(others)} was made again before the restore began")
+
+    async def _given_up(self, session: Session, closed: list[str], why: str) -> Step:
+        """End a restore before its start, and open again what was closed for it.
+
+        The database restores all indices or none, so one with an index that is as before was not started. The disaster
         this prevents: the rest stays closed, and nothing of it can be read.
         """
-        closed = self._closed(stored)
         if closed:
             await open_indices(session, closed)
         rest = f"; open again: {first_of(closed)}" if closed else ""
-        message = f"{first_of(kept)} was opened before the restore began, so nothing is replaced{rest}"
-        return self._without_restore(f"{message}. Make another SearchRestore")
+        return self._without_restore(f"{why}, so nothing is replaced{rest}. Make another SearchRestore")
 
     def _closed(self, stored: Stored) -> list[str]:
         """Return the indices that were closed for the restore, and still are."""
@@ -238,9 +259,9 @@ async def newest(session: Session, spec: SearchRestoreSpec) -> Snapshot | None:
     return None
 
 
-def _intruded(names: list[str]) -> Decision:
+def _intruded(names: list[str], state: str = "open") -> Decision:
     """Return that a restore ends, because indices have data of another client."""
-    message = f"there are open indices that do not come from the snapshot: {first_of(names)}; nothing more is done"
+    message = f"there are {state} indices that do not come from the snapshot: {first_of(names)}; nothing more is done"
     return Decision(Do.STOP, "IndicesExist", f"{message}. Delete this SearchRestore, and make another")
 
 
