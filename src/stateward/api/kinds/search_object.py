@@ -143,7 +143,12 @@ class SearchObjectSpec(Record):
             " an ilmPolicy do so in any case."
         ),
     ] = False
-    paused: Annotated[bool, Meta(description="Write nothing to the database.")] = False
+    paused: Annotated[
+        bool,
+        Meta(
+            description="Write nothing to the database while the resource exists; its deletion follows deletionPolicy."
+        ),
+    ] = False
 
 
 class Claim(StrEnum):
