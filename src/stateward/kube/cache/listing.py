@@ -29,7 +29,9 @@ class InitialState(Generic[K]):
         if isinstance(event, Added | Modified):
             self.add(event.object)
         elif isinstance(event, Deleted):
-            self._objects.pop(key_of(event.object), None)
+            self._remove(key_of(event.object))
+        elif isinstance(event, Unreadable) and event.deleted and event.metadata.name:
+            self._remove(key_of(event))
         elif isinstance(event, Unreadable):
             self.troubles.append(event)
         elif event.initial_events_end:
@@ -39,6 +41,11 @@ class InitialState(Generic[K]):
     def add(self, obj: K) -> None:
         """Add an object."""
         self._objects[key_of(obj)] = obj
+
+    def _remove(self, key: Key) -> None:
+        """Remove an object that ended while the state was sent, whether or not it could be read."""
+        self._objects.pop(key, None)
+        self.troubles = [trouble for trouble in self.troubles if key_of(trouble) != key]
 
     def end(self, version: str) -> None:
         """Record that the state is complete at `version`."""

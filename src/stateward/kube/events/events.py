@@ -16,6 +16,7 @@ from stateward.kube.objects.errors import (
     AlreadyExists,
     ApiError,
     NotFound,
+    ServerTimeout,
     TooManyRequests,
     TransportError,
     Unavailable,
@@ -146,7 +147,7 @@ class EventRecorder:
             return  # The answer to an earlier attempt was lost.
 
     def _failed(self, occurrence: Occurrence, error: ApiError) -> None:
-        passing = isinstance(error, TransportError | Unavailable | TooManyRequests)
+        passing = isinstance(error, TransportError | Unavailable | ServerTimeout | TooManyRequests)
         if passing and self._queue.failures(occurrence) < _TRIES:
             self._queue.add_failed(occurrence)
             return

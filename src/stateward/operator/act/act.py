@@ -190,8 +190,11 @@ class Actor:
     async def _stage(self, action: a.Stage, existing: ClusterObjects) -> None:
         ordinal = int(action.member.removeprefix(names.member(existing.cluster.metadata.name, action.pool, 0)[:-1]))
         objects = self._member(existing, action, ordinal)
+        key = key_in(objects.config)
         if action.again:
             await self._remove_added(existing, objects.config)
+        elif all(secret.metadata.name != key.name for secret in existing.secrets):
+            await self._taken.exists(kinds.SECRETS, key, existing.cluster)
         await self._apply(kinds.SECRETS, objects.config)
         await self._create_agent_secret(objects, existing)
         await self._apply(kinds.STATEFUL_SETS, objects.workload)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from stateward.api.kinds.status import ClusterStatus
+from stateward.api.values import names
 from stateward.kube.cache.apply import Applier, Outcome
 from stateward.kube.cache.expectations import Expectations
 from stateward.kube.client.client import Api, DeleteOptions, Preconditions
@@ -36,14 +37,13 @@ BY_KIND: dict[str, Resource[Any]] = {
 class SharedObjects:
     """Applies the objects of a cluster as a whole."""
 
-    def __init__(
-        self, api: Api, caches: Caches, family: Family, applier: Applier, clock: Clock, taken: TakenNames
-    ) -> None:
+    def __init__(self, api: Api, caches: Caches, family: Family, clock: Clock, taken: TakenNames) -> None:
         self._budget_pace = BudgetPace(clock)
         self._api = api
         self._caches = caches
         self._family = family
-        self._applier = applier
+        self._appliers: dict[Key, Applier] = {}
+        """One for each cluster: what it remembers ends with the cluster."""
         self._taken = taken
         self._clock = clock
         self._tightened: dict[Key, float] = {}
@@ -69,6 +69,7 @@ class SharedObjects:
         meta = existing.cluster.metadata
         key = Key(meta.namespace, meta.name)
         expectations = self._caches.expectations(key)
+        applier = self._appliers.setdefault(key, Applier(self._api, names.FIELD_MANAGER))
         written = self._written(existing)
         budgets = self._budget_pace.paced(key, budgets, written, settled=settled)
         relaxed = {b.name for b in budgets if b.min_available < written.get(b.name, 0)}
@@ -84,17 +85,17 @@ class SharedObjects:
             name = body["metadata"]["name"]
             open_before = kind is kinds.BUDGETS and name.removeprefix(f"{meta.name}-") not in relaxed
             try:
-                applied = await self._applier.apply(kind, body, store=store, expectations=expectations)
+                applied = await applier.apply(kind, body, store=store, expectations=expectations)
                 # Another client may have changed it, also where the cache shows it as it should be.
                 open_before = open_before and applied.outcome in (Outcome.CREATED, Outcome.CHANGED)
             finally:
                 if open_before:  # Also if the answer was lost.
                     self._tightened[key] = self._clock.monotonic()
             wanted.add(f"{kind.kind}/{name}")
-        await self._prune(existing, wanted, expectations)
+        await self._prune(existing, wanted, expectations, applier)
         gone = await delete_config_map(self._api, self._caches, existing)
         if gone is not None:
-            self._applier.forget(kinds.CONFIG_MAPS, gone)
+            applier.forget(kinds.CONFIG_MAPS, gone)
 
     def changes(self, existing: ClusterObjects, status: ClusterStatus, budgets: tuple[Budget, ...]) -> bool:
         """Return whether a status would change the objects: they contain the identity of the database."""
@@ -106,6 +107,7 @@ class SharedObjects:
         """Drop what is known of a cluster that is gone."""
         self._budget_pace.forget(key)
         self._tightened.pop(key, None)
+        self._appliers.pop(key, None)
 
     def _written(self, existing: ClusterObjects) -> dict[str, int]:
         """Return how many pods the cluster's budgets keep available as they are written now, by the budget's name."""
@@ -118,7 +120,9 @@ class SharedObjects:
             if isinstance(each.spec.min_available, int)
         }
 
-    async def _prune(self, existing: ClusterObjects, wanted: set[str], expectations: Expectations) -> None:
+    async def _prune(
+        self, existing: ClusterObjects, wanted: set[str], expectations: Expectations, applier: Applier
+    ) -> None:
         meta = existing.cluster.metadata
         store = self._caches.of(kinds.BUDGETS)
         for budget in controlled_by(store.indexed("cluster", f"{meta.namespace}/{meta.name}"), meta.uid):
@@ -127,4 +131,4 @@ class SharedObjects:
             with suppress(NotFound):
                 await self._api.delete(kinds.BUDGETS, key_of(budget), DeleteOptions(Preconditions.of(budget)))
             expectations.deleted(store, budget)
-            self._applier.forget(kinds.BUDGETS, key_of(budget))
+            applier.forget(kinds.BUDGETS, key_of(budget))

@@ -12,9 +12,7 @@ import structlog
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import Level
-from stateward.api.values.names import FIELD_MANAGER
 from stateward.engines.connection.base import Speed, Target
-from stateward.kube.cache.apply import Applier
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.reflector import ReflectorOptions
 from stateward.kube.cache.store import Store
@@ -103,7 +101,7 @@ class Controller:
             family=family,
             agent_requests=agent_requests,
             actor=Actor(api, self.caches, family, agent_requests, common.fence, taken=taken, level=common.pod_policy),
-            shared_objects=SharedObjects(api, self.caches, family, Applier(api, FIELD_MANAGER), clock, taken),
+            shared_objects=SharedObjects(api, self.caches, family, clock, taken),
             files=ClusterFiles(api, self.caches),
             transport=TransportKeeper(api, self.caches, clock, labelled=common.labelled),
             keeper=Keeper(api, self.caches, clock, by_default=common.secure_new_clusters, labelled=common.labelled),

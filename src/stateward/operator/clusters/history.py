@@ -147,7 +147,7 @@ class Histories:
             _log.warning("the history is not kept: a ConfigMap of its name belongs to another owner", name=str(key))
             known.changed = False
             return False
-        if found is not None:
+        if found is not None and not known.read:  # A forecast and a round may read it at the same time.
             known.history = joined(content(found), known.history)
         known.read = True
         return True

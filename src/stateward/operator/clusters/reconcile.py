@@ -220,7 +220,7 @@ class Reconciler:
         try:
             turn = await self._status.record_first(key, turn) if closed else turn
         except Conflict as error:
-            _log.info("looking again", why=error.message)
+            self._status.raced(key, error)
             return EDITED_SECONDS
         outcome = await self._performer.perform(turn.existing, turn.observed, turn.plan, began=began, failure=failure)
         closed = closed and not outcome.tightened and not outcome.late
@@ -237,7 +237,7 @@ class Reconciler:
             with span("write status"):
                 written = await self._status.write(key, turn, outcome)
         except Conflict as error:
-            _log.info("looking again", why=error.message)
+            self._status.raced(key, error)
             return EDITED_SECONDS
         if outcome.failure is not None:
             self._status.failed(key)

@@ -1,9 +1,11 @@
 """The status of a cluster: what is written before a member is disrupted, after a round, and when rounds fail."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import msgspec
+import structlog
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus
@@ -26,6 +28,10 @@ from stateward.planning.report.reconcile_failure import failure_status
 from stateward.planning.report.status import status
 from stateward.planning.report.urgency import is_urgent, moves_on, states_of
 
+_log = structlog.get_logger(__name__)
+
+RACES = 4
+"""After so many rounds in a row whose status was too late, a round counts as failed: that is reported in the end."""
 RECORDED = "the values that the status has just recorded are sent to the members"
 """Why a cluster is not Ready although all else is done: Ready means that nothing is left to write."""
 
@@ -57,6 +63,8 @@ class StatusWriter:
     pace: StatusPace
     _told: set[Key] = field(default_factory=set[Key])
     """Clusters whose status shows the failure of their last round."""
+    _races: Counter[Key] = field(default_factory=Counter[Key])
+    """Rounds in a row whose status was too late: another client had changed the cluster since it was read."""
 
     def forget(self, key: Key) -> None:
         """Drop what is remembered of a cluster."""
@@ -64,6 +72,7 @@ class StatusWriter:
         self.histories.forget(key)
         self.forecasts.forget(key)
         self._told.discard(key)
+        self._races.pop(key, None)
 
     def begin(self, key: Key) -> None:
         """Note that a round begins: its failure is not in the status yet."""
@@ -72,6 +81,17 @@ class StatusWriter:
     def failed(self, key: Key) -> None:
         """Note that the status that was just written shows the failure of its round."""
         self._told.add(key)
+
+    def raced(self, key: Key, error: Conflict) -> None:
+        """Note that a cluster was edited before its status was written; raises the error if that goes on.
+
+        The disaster this prevents: two other tools set an annotation back and forth, no status is written, no member
+        restarts, and nothing says why.
+        """
+        self._races[key] += 1
+        if self._races[key] > RACES:
+            raise error
+        _log.info("looking again", why=error.message)
 
     async def record_first(self, key: Key, turn: Round) -> Round:
         """Write what later plans rely on before a member is disrupted; raises Conflict if the cluster was edited.
@@ -111,6 +131,7 @@ class StatusWriter:
         # The history comes first: after Ready nothing is left to write, unless the cluster changes many times a minute.
         later = await self.histories.write(key, settled=shown.settled)
         if after == before and not turn.ahead:
+            self._races.pop(key, None)
             self.pace.same(key)
             return Written(shown.settled, idle, later)
         urgent = is_urgent(before, after) or is_new(failed, before)
@@ -120,6 +141,7 @@ class StatusWriter:
             return Written(shown.settled, idle, held)
         self.announcer.changed(turn.existing.cluster, before, after)
         await self._patch_status(key, turn.existing.cluster, after)
+        self._races.pop(key, None)
         self.pace.wrote(key)
         self.forecasts.wrote(key, turn, after, now)
         return Written(shown.settled, idle, later)

@@ -225,6 +225,17 @@ async def test_an_object_of_a_list_that_cannot_be_read_is_not_mistaken_for_delet
     assert found == ["a", "b"]
 
 
+@pytest.mark.parametrize("readable", [True, False])
+async def test_an_object_that_ends_before_the_initial_state_is_complete_leaves_no_mark(readable: bool) -> None:
+    """A server whose cache is behind sends changes before it marks the end of the initial state."""
+    bad = pod("a", 4) | {"spec": {"nodeName": 17}}
+    last = pod("a", 5) | ({} if readable else {"spec": {"nodeName": 17}})
+    script = stream(event("ADDED", bad), event("DELETED", last), bookmark(9, initial_end=True), hold=FOREVER)
+    async with serving(script) as (_, api), reflecting(api) as (store, _):
+        await store.wait_synced()
+        assert dict(store.unreadable) == {}
+
+
 async def test_failures_are_waited_out_with_growing_delays_and_can_be_read() -> None:
     forbidden = answer(status(403, "Forbidden", "pods is forbidden"), 403)
     async with serving(*[forbidden] * 1000) as (fake, api), reflecting(api) as (_, reflector):

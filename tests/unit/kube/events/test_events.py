@@ -10,7 +10,7 @@ import pytest
 from stateward.kube.client.client import Body
 from stateward.kube.events.event_record import Occurrence, Severity, about
 from stateward.kube.events.events import EventLimits, EventRecorder
-from stateward.kube.objects.errors import Forbidden, TransportError
+from stateward.kube.objects.errors import Forbidden, ServerTimeout, TransportError
 from stateward.kube.objects.metadata import ObjectMeta, T
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.resource import Resource
@@ -112,6 +112,19 @@ async def test_a_failing_server_is_tried_a_few_times_and_then_the_event_is_dropp
         await asyncio.sleep(600)
         assert recorder.dropped == 1
         assert 2 < len(api.calls) < 10
+
+
+async def test_a_server_that_does_not_answer_in_time_gets_the_event_again() -> None:
+    api = MemoryApi()
+    late = iter([True])
+    api.after = lambda _verb, _key: (
+        ServerTimeout("etcd is slow", may_have_committed=True) if next(late, False) else None
+    )
+    async with recording(api) as (recorder, _):
+        recorder.record(happened())
+        await asyncio.sleep(60)
+        assert recorder.dropped == 0
+    assert len(written(api)) == 1
 
 
 async def test_what_is_refused_is_dropped_at_once() -> None:

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from stateward.api.values import names
-from stateward.kube.cache.apply import Applier
 from stateward.kube.client.client import DeleteOptions, ListOptions, Page
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import TransportError
@@ -80,7 +79,7 @@ async def closed(shared: SharedObjects, *given: Any, **more: Any) -> bool:
 
 def shared_objects(api: Any, caches: Caches, family: Any) -> SharedObjects:
     clock = SystemClock()
-    return SharedObjects(api, caches, family, Applier(api, "stateward"), clock, TakenNames(api, clock))
+    return SharedObjects(api, caches, family, clock, TakenNames(api, clock))
 
 
 def budget(name: str, **meta: Any) -> dict[str, Any]:
@@ -101,6 +100,18 @@ async def test_a_budget_that_is_not_needed_is_deleted_once_and_one_of_another_ow
     shared = shared_objects(api, caches, Family())
     await shared.apply(ClusterObjects(cluster(), (), (), (), (), {}, {}), (), settled=True)
     assert api.deleted == ["poddisruptionbudgets/logs-managers"]
+
+
+async def test_what_was_written_for_a_cluster_is_remembered_until_the_cluster_is_gone() -> None:
+    """Clusters come and go for as long as an operator runs."""
+    api, caches = MemoryApi(latency=0), Caches()
+    shared, existing = shared_objects(api, caches, Family()), ClusterObjects(cluster(), (), (), (), (), {}, {})
+    for _ in range(2):
+        await shared.apply(existing, (), settled=True)
+    assert api.verbs("poddisruptionbudgets").count("apply") == 1
+    shared.forget(Key("prod", "logs"))
+    await shared.apply(existing, (), settled=True)
+    assert api.verbs("poddisruptionbudgets").count("apply") == 2
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,15 @@ async def test_nothing_is_removed_from_a_secret_of_another_owner(api: WorldApi) 
     assert (await api.get(kinds.SECRETS.raw(), KEY))["data"] == {"my.yml": "Yw=="}
 
 
+async def test_a_secret_that_a_user_keeps_under_the_name_of_a_member_stays_as_it_is(api: WorldApi) -> None:
+    """Without a controller, the API server would let it be taken over: it would be deleted with the member."""
+    theirs: Json = {"metadata": {"namespace": "data", "name": MEMBER}, "data": {"my.yml": "Yw=="}}
+    before = await api.create(kinds.SECRETS.raw(), theirs)
+    with pytest.raises(NotOwnedError):
+        await stage(api, again=False)
+    assert await api.get(kinds.SECRETS.raw(), KEY) == before
+
+
 async def test_a_secret_that_is_gone_is_written(api: WorldApi) -> None:
     await stage(api, again=True)
     assert (await api.get(kinds.SECRETS.raw(), KEY))["data"] == WRITTEN

@@ -1,5 +1,6 @@
 """The operator's keeping of histories: few writes, none of another owner's object, and nothing lost over a restart."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -39,6 +40,14 @@ class ConfigMaps:
             raise self.refusal
         self.stored = body
         return body
+
+
+class SlowConfigMaps(ConfigMaps):
+    """An API server whose answers take a moment."""
+
+    async def get(self, resource: Any, key: Key) -> Any:
+        await asyncio.sleep(0)
+        return await super().get(resource, key)
 
 
 def status(health: str, generation: int = 1) -> ClusterStatus:
@@ -172,3 +181,17 @@ async def test_a_new_cluster_of_the_name_has_a_new_history(kept: Kept) -> None:
     await kept.see("green")
     await kept.see("yellow", settled=True)
     assert kept.api.requests == ["get"]
+
+
+async def test_a_forecast_and_a_round_that_read_what_is_stored_at_once_continue_it_once() -> None:
+    """Otherwise what had ended between two processes would be in the history twice, for as long as it is kept."""
+    before = Kept(ConfigMaps(), MovedClock())
+    await before.see("green")
+    await before.see("red", settled=True)
+    before.clock.later(100.0)
+    later = Kept(SlowConfigMaps(before.api.stored), before.clock)
+    await later.see("green")
+    later.clock.later(HISTORY_SECONDS)
+    later.histories.note(KEY, CLUSTER, status("yellow"), later.clock.now().timestamp())
+    await asyncio.gather(later.histories.known(KEY), later.histories.write(KEY, settled=True))
+    assert later.values() == ["green", "red", "green", "yellow"]
