@@ -30,7 +30,7 @@ async def test_an_application_keeps_its_certificates_while_their_secret_is_gone(
 async def test_an_application_trusts_what_members_show_while_the_given_certificate_cannot_be_used(
     wrong: dict[str, str],
 ) -> None:
-    """Members keep the last good certificate, or show another one only after a restart, and the operator knows whose."""
+    """Members keep the last good certificate, or show another one only after a restart; the operator trusts both."""
     world = UsersWorld()
     world.secret("logs-operator-tls", OWN, **{"ca.crt": "PEM"})
     world.secret("theirs", ALLOWED, **{"ca.crt": "PEM"})
