@@ -17,6 +17,7 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, NotFound, Unavailable
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.secret_content import encoded
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.ownership import NotOwnedError
 from stateward.operator.security.given_secrets import text_content
@@ -135,6 +136,21 @@ async def test_the_password_is_random_and_in_no_text(api: Unreadable, keeper: Ke
     assert (name, len(password)) == ("admin", 32)
     assert password not in repr(kept)
     assert "PRIVATE" not in repr(kept)
+
+
+@pytest.mark.parametrize("left", [{}, {"username": "root"}, {"username": "root", "password": ""}])
+async def test_half_an_administrator_is_completed_before_the_database_gets_it(
+    api: Unreadable, keeper: Keeper, left: dict[str, str]
+) -> None:
+    """Each round of the cluster ended before its status was written, until someone corrected the Secret."""
+    await keeper.keep(cluster())
+    patch = [{"op": "add", "path": "/data", "value": encoded(left)}]
+    await api.patch(RAW_SECRETS, Key("data", "logs-admin"), patch, kind=PatchKind.JSON)
+    other = Keeper(api, Caches(), WorldClock(asyncio.get_running_loop()))
+    name, password = await other.administrator(cluster())
+    assert (name, len(password)) == (left.get("username", "admin"), 32)
+    assert await contents(api, "logs-admin") == {"username": name, "password": password}
+    assert await other.administrator(cluster()) == (name, password)
 
 
 async def test_an_unsecured_cluster_reads_and_writes_nothing(api: Unreadable, keeper: Keeper) -> None:
