@@ -177,7 +177,9 @@ class Keeper:
         for name, before, after in wanted:
             if before != after:
                 await self._own.apply(cluster, name, after)
-        asked = cluster.spec.security or Security()
+        asked, known = cluster.spec.security or Security(), cluster.status.security
+        if known is not None and known.administrator_created and product_of(cluster) is not ELASTICSEARCH:
+            return  # The database has a password, and another one in a new Secret would not be it.
         name = administrator_secret(cluster)
         if asked.admin_secret_name is None and not self._there(name, cluster):
             key = Key(cluster.metadata.namespace, name)

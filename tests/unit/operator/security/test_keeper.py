@@ -12,7 +12,7 @@ from stateward.api.kinds.search import ElasticsearchCluster, ElasticsearchSpec, 
 from stateward.api.kinds.security import HttpSecurity, Security, SecurityStatus
 from stateward.api.kinds.status import BootstrapStatus, ClusterStatus
 from stateward.api.values.base import Metadata
-from stateward.kube.client.client import ApplyOptions, PatchKind
+from stateward.kube.client.client import ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, NotFound, Unavailable
 from stateward.kube.objects.metadata import Key
@@ -151,6 +151,20 @@ async def test_half_an_administrator_is_completed_before_the_database_gets_it(
     assert (name, len(password)) == (left.get("username", "admin"), 32)
     assert await contents(api, "logs-admin") == {"username": name, "password": password}
     assert await other.administrator(cluster()) == (name, password)
+
+
+async def test_a_deleted_administrator_gets_no_password_that_the_database_does_not_have(api: Unreadable) -> None:
+    """The database keeps the password of before: a Secret with another one would only mislead."""
+    done = cluster(ClusterStatus(security=SecurityStatus(enabled=True, administrator_created=True)))
+    for known, there in ((cluster(), True), (done, False)):
+        await Keeper(api, Caches(), WorldClock(asyncio.get_running_loop())).keep(known)
+        name = Key("data", "logs-admin")
+        with suppress(NotFound):
+            found = await api.get(kinds.SECRETS, name)
+            assert there
+            await api.delete(kinds.SECRETS, name, DeleteOptions(Preconditions.of(found)))
+            continue
+        assert not there
 
 
 async def test_an_unsecured_cluster_reads_and_writes_nothing(api: Unreadable, keeper: Keeper) -> None:
