@@ -115,7 +115,7 @@ def instead(authority: Authority, retired: tuple[str, ...], now: float) -> Autho
 
 
 def settled(authority: Authority, now: float, *, heard: bool) -> Authority:
-    """Return a CA that took the place of a lost one as any other, a day later and once all have heard of it."""
+    """Return a CA that took the place of a lost one as any other, a day later and once all members trust it."""
     if authority.coming is not None or not authority.given:
         return authority
     if authority.given > now + SLACK:  # A clock that was ahead has stored it.
