@@ -29,7 +29,10 @@ class Authority(Struct, frozen=True):
     coming: Pair | None = None
     retired: tuple[str, ...] = ()
     given: float = 0.0
-    """Since when the next one is trusted, in seconds since the epoch, if a user gave it: then its age says nothing."""
+    """Since when the next one is trusted, in seconds since the epoch, if a user gave it: then its age says nothing.
+
+    Without a next one: since when the signing one signs, if it took the place of a lost one.
+    """
 
     @property
     def bundle(self) -> str:
@@ -70,7 +73,7 @@ def followed(authority: Authority, given: Pair, now: float, *, heard: bool = Tru
     """
     kept = tuple(each for each in authority.retired if ends(each) > now and each != _alone(given))
     if _alone(authority.signs) == _alone(given):
-        after = Authority(given, None, kept)
+        after = Authority(given, None, kept, authority.given if authority.coming is None else 0.0)
         return authority if after == authority else after
     known = authority.coming is not None and authority.coming.certificate == given.certificate
     ended = ends(authority.signs.certificate) <= now
@@ -96,7 +99,7 @@ def without_ended(authority: Authority, now: float) -> Authority:
 
 def withdrawn(authority: Authority) -> Authority:
     """Return a CA without a given next one: its user took it back before it signed anything."""
-    return replace(authority, coming=None, given=0.0) if authority.given else authority
+    return replace(authority, coming=None, given=0.0) if authority.coming is not None and authority.given else authority
 
 
 def signs_from(authority: Authority) -> float:
@@ -106,8 +109,24 @@ def signs_from(authority: Authority) -> float:
     return (authority.given or _since(authority.coming.certificate)) + SETTLING
 
 
+def instead(authority: Authority, retired: tuple[str, ...], now: float) -> Authority:
+    """Return a CA in the place of a lost one: until it has settled, it signs nothing that can wait."""
+    return Authority(authority.signs, None, retired, now)
+
+
+def settled(authority: Authority, now: float, *, heard: bool) -> Authority:
+    """Return a CA that took the place of a lost one as any other, a day later and once all members trust it."""
+    if authority.coming is not None or not authority.given:
+        return authority
+    if authority.given > now + SLACK:  # A clock that was ahead has stored it.
+        return replace(authority, given=now)
+    return replace(authority, given=0.0) if heard and authority.given + SETTLING <= now else authority
+
+
 def young(authority: Authority, now: float) -> bool:
     """Return whether the signing CA may not have reached every client yet, because the last one was lost."""
+    if authority.coming is None and authority.given:
+        return True
     return bool(authority.retired) and _since(authority.signs.certificate) + SETTLING > now
 
 

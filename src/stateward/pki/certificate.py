@@ -176,6 +176,17 @@ def signed(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
     return True
 
 
+def _dated(certificate: str) -> x509.Certificate:
+    """Return a certificate whose life can be read; raises one of UNREADABLE.
+
+    The disaster this prevents: a certificate in a bundle of others ends in the year 0. It loads, but each later look at
+    its end fails, and so do all rounds of the cluster that trusts it.
+    """
+    loaded = x509.load_pem_x509_certificate(certificate.encode())
+    _ = loaded.not_valid_before_utc, loaded.not_valid_after_utc
+    return loaded
+
+
 def _loaded(certificate: str) -> x509.Certificate | None:
     try:
         return x509.load_pem_x509_certificate(certificate.encode())
@@ -206,8 +217,7 @@ def _is_named(authority: x509.Certificate, name: x509.Name, key: bytes | None) -
 def signs(pair: Pair) -> bool:
     """Return whether a pair belongs to a CA: a certificate that may sign, and its key."""
     try:
-        loaded = x509.load_pem_x509_certificate(pair.certificate.encode())
-        constraints = loaded.extensions.get_extension_for_class(x509.BasicConstraints).value
+        constraints = _dated(pair.certificate).extensions.get_extension_for_class(x509.BasicConstraints).value
     except UNREADABLE:
         return False
     return constraints.ca and belongs(pair)
@@ -280,7 +290,7 @@ def sound(bundle: str) -> tuple[str, ...]:
     found: list[str] = []
     for each in split(bundle):
         try:
-            x509.load_pem_x509_certificate(each.encode())
+            _dated(each)
         except UNREADABLE:
             continue
         found.append(each)
@@ -292,7 +302,7 @@ def authorities(bundle: str, now: float) -> tuple[str, ...]:
     found: list[str] = []
     for each in split(bundle):
         try:
-            loaded = x509.load_pem_x509_certificate(each.encode())
+            loaded = _dated(each)
             constraints = loaded.extensions.get_extension_for_class(x509.BasicConstraints).value
         except UNREADABLE:
             continue

@@ -19,7 +19,7 @@ def authority_files(authority: Authority) -> dict[str, str]:
         CERTIFICATE: authority.signs.certificate,
         KEY: authority.signs.key,
         **({} if coming is None else {_COMING: coming.certificate, _COMING_KEY: coming.key}),
-        **({_SINCE: str(int(authority.given))} if coming is not None and authority.given else {}),
+        **({_SINCE: str(int(authority.given))} if authority.given else {}),
         **({_RETIRED: "".join(authority.retired)} if authority.retired else {}),
         TRUSTED: authority.bundle,
     }

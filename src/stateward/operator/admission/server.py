@@ -110,18 +110,20 @@ class Webhook:
             yield bound
 
     async def renew(self) -> None:
-        """Load the current certificate, and make the API server trust it.
+        """Make the API server trust the current certificate, and show it from then on.
 
         Raises ApiError, and OSError or ValueError if the clients' CA cannot be read; the previous certificate then
         stays.
         """
         accepted = "" if self.client_ca is None else self.client_ca.read_text(encoding="ascii")
         found = await keys(self.api, self.namespace, self.clock.now().timestamp())
+        context = self.context
         if (found, accepted) != (self.shown, self.accepted):
-            self.context = _context(found, None if self.client_ca is None else accepted)
-            self.shown, self.accepted = found, accepted
+            context = _context(found, None if self.client_ca is None else accepted)
+        # Trusted first: an API server skips a webhook whose certificate it does not trust.
         if await register(self.api, found.trusted):
             _log.info("the webhook is registered", namespace=self.namespace)
+        self.context, self.shown, self.accepted = context, found, accepted
         self.ready.set()
 
     async def keep_up(self) -> None:

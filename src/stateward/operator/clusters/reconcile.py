@@ -389,7 +389,7 @@ class Reconciler:
             name, password = await self._keeper.administrator(turn.existing.cluster)
             async with self._fence():
                 await self._family.engine.add_user(self._family.target(turn.existing), name, password)
-        except (ApiError, NotOwnedError, EngineError) as error:
+        except (ApiError, NotOwnedError, EngineError, KeyError) as error:
             return turn, error  # The queue logs it when the round has ended.
         known = msgspec.structs.replace(known, administrator=True)
         return replace(turn, observed=msgspec.structs.replace(turn.observed, protection=known)), None

@@ -261,6 +261,8 @@ class SecretKeeper:
         kept = still_good(texts, authority, alternatives, of.now)
         if kept is not None:
             return kept
+        if pki.ends(authority.signs.certificate) <= of.now:
+            raise StopError("DashboardsTlsUnusable", "the cluster's CA has ended, and signs nothing more")
         days = lifetime(of.cluster.spec.security or Security()) / DAY
         made = pki.issue(authority.signs, dns_name(of.cluster), alternatives, of.now, days)
         await self._stored.write({**texts, c.CERTIFICATE: made.certificate, c.KEY: made.key})

@@ -13,7 +13,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.search_user import SearchUser
 from stateward.api.values.names import FIELD_MANAGER
-from stateward.engines.search.configuration.security import authority_secret
+from stateward.engines.search.configuration.security import authority_secret, operator_secret
 from stateward.engines.search.spec.flavor import HTTP_PORT
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.objects.errors import NotFound
@@ -160,7 +160,20 @@ async def authority(api: Api, cluster: Cluster, *, labelled: bool) -> str:
     name = cluster.metadata.name
     if given is not None and labelled and not allowed(found["metadata"].get("labels") or {}, name):
         raise NotAllowedError(f"spec.security.http.secretName of {name}: the Secret {given} {requirement(name)}")
-    return text_content(found).get("ca.crt", "")
+    return await _of_the_operator(api, cluster) or text_content(found).get("ca.crt", "")
+
+
+async def _of_the_operator(api: Api, cluster: SearchCluster) -> str:
+    """Return the certificates by which the operator verifies the members; empty if they are not known.
+
+    The disaster this prevents: the Secret that was given has another CA, members do not show its certificate, because
+    it cannot be used or they have not restarted, and applications trust no member any more.
+    """
+    try:
+        found = await own_secret(api, Key(cluster.metadata.namespace, operator_secret(cluster)), cluster)
+    except NotOwnedError:
+        return ""
+    return text_content(found or {}).get("ca.crt", "")
 
 
 def connection(cluster: Cluster, ca: str, username: str, password: str) -> Texts:

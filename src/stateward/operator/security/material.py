@@ -191,9 +191,9 @@ def current_authority(
         if given is None and field in faults:
             return None
         fresh = pki.Authority(given) if given else pki.new_authority(f"{cluster.metadata.name} CA", now)
-        return _with_the_trusted(fresh, stored)
+        return _with_the_trusted(fresh, stored, now)
     try:
-        authority = authority_of(stored.authority)
+        authority = pki.settled(authority_of(stored.authority), now, heard=all_heard)
     except (KeyError, ValueError):
         faults["status.security.caSecretName"] = (
             "the Secret with the cluster's CA holds no CA: restore it from a backup, or delete it so"
@@ -207,13 +207,15 @@ def current_authority(
     return pki.without_ended(authority, now)
 
 
-def _with_the_trusted(authority: pki.Authority, stored: Stored) -> pki.Authority:
+def _with_the_trusted(authority: pki.Authority, stored: Stored, now: float) -> pki.Authority:
     """Keep trusting what the members trust: a user deleted the Secret of a CA that has signed for them."""
     members = stored.members or {}
     others = {each for text in remote_trust.stored(members).values() for each in pki.split(text)}
-    own = pki.split(authority.signs.certificate)[0]
-    trusted = (each for each in pki.sound(members.get(TRUSTED, "")) if each != own and each not in others)
-    return pki.Authority(authority.signs, None, tuple(trusted))
+    own, known = pki.split(authority.signs.certificate)[0], pki.sound(members.get(TRUSTED, ""))
+    trusted = tuple(each for each in known if each != own and each not in others)
+    if not trusted or own in known:
+        return pki.Authority(authority.signs, None, trusted)
+    return pki.instead(authority, trusted, now)
 
 
 def kept_or_issued(
@@ -240,8 +242,8 @@ def still_good(files: Files | None, authority: pki.Authority, names: tuple[str, 
 def _renewable(pair: pki.Pair, authority: pki.Authority, now: float) -> bool:
     """Return whether a new certificate would be valid longer, and accepted by every member.
 
-    No certificate outlives the CA that signs it; and a CA that signs since today, because the last one was lost, may
-    not have reached every member.
+    No certificate outlives the CA that signs it; and a CA that took the place of a lost one may not have reached every
+    member.
     """
     end = pki.ends(pair.certificate)
     early = pki.young(authority, now) and end > now + pki.SETTLING

@@ -108,14 +108,20 @@ class Keeper:
         return resolved(cluster, msgspec.structs.replace(found, faults={**found.faults, **barred}), administrator)
 
     async def administrator(self, cluster: Cluster) -> tuple[str, str]:
-        """Return name and password of the first administrator; raises ApiError, NotOwnedError, KeyError."""
+        """Return name and password of the first administrator; raises ApiError, NotOwnedError, KeyError.
+
+        What its own Secret lacks is written first: the database does not have it yet.
+        """
         if not isinstance(cluster, SearchCluster):
             raise KeyError(f"{cluster.kind} has no administrator")
         key = Key(cluster.metadata.namespace, administrator_secret(cluster))
-        given = (cluster.spec.security or Security()).admin_secret_name is not None
-        files = await (self._given.read(key, cluster) if given else self._own.read(key.name, cluster))
-        if not files:
-            raise KeyError(administrator_secret(cluster))
+        if (cluster.spec.security or Security()).admin_secret_name is not None:
+            files = await self._given.read(key, cluster)
+            return files[USERNAME], files[PASSWORD]
+        known: Files = await self._own.read(key.name, cluster) or {}
+        files = {**new_administrator(), **{name: text for name, text in known.items() if text}}
+        if files != known:
+            await self._own.apply(cluster, key.name, files)
         return files[USERNAME], files[PASSWORD]
 
     async def gone(self, cluster: Key) -> None:
@@ -171,7 +177,9 @@ class Keeper:
         for name, before, after in wanted:
             if before != after:
                 await self._own.apply(cluster, name, after)
-        asked = cluster.spec.security or Security()
+        asked, known = cluster.spec.security or Security(), cluster.status.security
+        if known is not None and known.administrator_created and product_of(cluster) is not ELASTICSEARCH:
+            return  # The database has a password, and another one in a new Secret would not be it.
         name = administrator_secret(cluster)
         if asked.admin_secret_name is None and not self._there(name, cluster):
             key = Key(cluster.metadata.namespace, name)

@@ -17,6 +17,7 @@ from stateward.kube.timing.clock import SystemClock
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.keys import SERVICE
 from stateward.operator.admission.packages import PackageReviews
+from stateward.operator.admission.registration import CONFIGURATIONS
 from stateward.operator.admission.server import PATH, Judge, Webhook, open_webhook, respond
 from stateward.operator.objects.kinds import CLUSTER_KINDS, ClusterKind
 from tests.unit.operator.admission.test_admission_judge import cluster
@@ -124,6 +125,31 @@ async def test_the_api_server_that_trusts_the_bundle_gets_its_answer() -> None:
             assert not (await answer.json())["response"]["allowed"]
         with pytest.raises(aiohttp.ClientConnectorCertificateError):
             await session.post(url, json={}, ssl=ssl.create_default_context(), server_hostname=name)
+
+
+async def test_a_new_certificate_is_shown_only_once_the_api_server_trusts_it() -> None:
+    """The configuration could not be written: until it was, the API server would have skipped every question."""
+
+    class Refusing(Patched):
+        refuses = False
+
+        async def patch(self, resource: Any, key: Key, body: Any, *, kind: Any, subresource: str = "") -> Any:
+            if self.refuses and resource is CONFIGURATIONS:
+                raise Forbidden("validatingwebhookconfigurations is forbidden")
+            return await super().patch(resource, key, body, kind=kind, subresource=subresource)
+
+    api, clock = Refusing(), Waiting()
+    webhook = Webhook(api, always(Verdict()), "ops", clock)
+    await webhook.renew()
+    before, context, api.refuses = webhook.shown, webhook.context, True
+    del api.objects["secrets", Key("ops", SERVICE)]
+    with pytest.raises(Forbidden):
+        await webhook.renew()
+    assert (webhook.shown, webhook.context) == (before, context)
+    api.refuses = False
+    await webhook.renew()
+    assert webhook.shown not in (None, before)
+    assert webhook.context is not context
 
 
 async def test_an_operator_without_the_rights_continues_without_the_webhook() -> None:

@@ -224,6 +224,26 @@ async def test_a_plan_whose_preparation_took_long_is_made_again_soon_from_new_re
     assert watch.done == []
 
 
+async def test_an_administrator_whose_secret_lost_its_password_during_the_round_fails_after_the_status_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reconcile, "Database", SimpleNamespace)
+
+    async def administrator(_: Any) -> Any:
+        raise KeyError("password")
+
+    known = SimpleNamespace(enabled=True, administrator=False, faults={})
+    observed = SimpleNamespace(protection=known, database=SimpleNamespace(secured=True))
+    turn: Any = SimpleNamespace(observed=observed, existing=SimpleNamespace(cluster=STAYS))
+
+    class Creating(Loop):
+        async def created(self) -> tuple[Any, Exception | None]:
+            return await self._administrator_created(turn)
+
+    found, error = await Creating(keeper=SimpleNamespace(administrator=administrator)).created()
+    assert (found, type(error)) == (turn, KeyError)
+
+
 class Stopping(Loop):
     """A loop whose plan stops a member."""
 

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from stateward import pki
 from stateward.engines.search.dashboards.credentials import user_body
 from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.virtual_time import VirtualClock
+from stateward.pki.files import authority_files
 from stateward.simulation.cluster.deployments import DEPLOYMENTS
 from stateward.simulation.opensearch.stored_objects import StoredObject
 from tests.support.requests import refuse, unknown_field
@@ -206,6 +209,19 @@ async def test_pods_that_the_api_server_does_not_accept_are_said_in_its_words(mo
         assert world.status()["message"].startswith("spec.dashboards.podTemplate: the API server says: ")
         assert ".spec.template.spec.bogus: field not declared" in world.status()["message"]
         world.ask_for()
+        await world.until(world.available)
+
+
+async def test_a_ca_that_has_ended_signs_nothing_and_is_named() -> None:
+    """A given one whose successor cannot be used: each round of new dashboards failed, and did not say why."""
+    world, now = World(), VirtualClock().now().timestamp()
+    valid = authority_files(world.authority)
+    world.rewrite_secret("logs-ca", **authority_files(pki.new_authority("logs CA", now - 86400.0, 0.5 / 365)))
+    world.ask_for()
+    async with world.operator():
+        await world.until(lambda: world.reason == "DashboardsTlsUnusable")
+        assert "has ended" in world.status()["message"]
+        world.rewrite_secret("logs-ca", **valid)
         await world.until(world.available)
 
 

@@ -12,11 +12,12 @@ from stateward.api.kinds.search import ElasticsearchCluster, ElasticsearchSpec, 
 from stateward.api.kinds.security import HttpSecurity, Security, SecurityStatus
 from stateward.api.kinds.status import BootstrapStatus, ClusterStatus
 from stateward.api.values.base import Metadata
-from stateward.kube.client.client import ApplyOptions, PatchKind
+from stateward.kube.client.client import ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, NotFound, Unavailable
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.secret_content import encoded
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.ownership import NotOwnedError
 from stateward.operator.security.given_secrets import text_content
@@ -135,6 +136,35 @@ async def test_the_password_is_random_and_in_no_text(api: Unreadable, keeper: Ke
     assert (name, len(password)) == ("admin", 32)
     assert password not in repr(kept)
     assert "PRIVATE" not in repr(kept)
+
+
+@pytest.mark.parametrize("left", [{}, {"username": "root"}, {"username": "root", "password": ""}])
+async def test_half_an_administrator_is_completed_before_the_database_gets_it(
+    api: Unreadable, keeper: Keeper, left: dict[str, str]
+) -> None:
+    """Each round of the cluster ended before its status was written, until someone corrected the Secret."""
+    await keeper.keep(cluster())
+    patch = [{"op": "add", "path": "/data", "value": encoded(left)}]
+    await api.patch(RAW_SECRETS, Key("data", "logs-admin"), patch, kind=PatchKind.JSON)
+    other = Keeper(api, Caches(), WorldClock(asyncio.get_running_loop()))
+    name, password = await other.administrator(cluster())
+    assert (name, len(password)) == (left.get("username", "admin"), 32)
+    assert await contents(api, "logs-admin") == {"username": name, "password": password}
+    assert await other.administrator(cluster()) == (name, password)
+
+
+async def test_a_deleted_administrator_gets_no_password_that_the_database_does_not_have(api: Unreadable) -> None:
+    """The database keeps the password of before: a Secret with another one would only mislead."""
+    done = cluster(ClusterStatus(security=SecurityStatus(enabled=True, administrator_created=True)))
+    for known, there in ((cluster(), True), (done, False)):
+        await Keeper(api, Caches(), WorldClock(asyncio.get_running_loop())).keep(known)
+        name = Key("data", "logs-admin")
+        with suppress(NotFound):
+            found = await api.get(kinds.SECRETS, name)
+            assert there
+            await api.delete(kinds.SECRETS, name, DeleteOptions(Preconditions.of(found)))
+            continue
+        assert not there
 
 
 async def test_an_unsecured_cluster_reads_and_writes_nothing(api: Unreadable, keeper: Keeper) -> None:

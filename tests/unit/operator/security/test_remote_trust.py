@@ -30,6 +30,7 @@ from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writing.writes import Server
 from stateward.simulation.timing.loop import WorldClock
+from tests.support.year_zero import without_a_life
 
 NOW = 1_800_000_000.0
 DAY = 86400.0
@@ -72,6 +73,11 @@ def test_an_authority_that_has_ended_or_not_begun_is_not_trusted() -> None:
 def test_another_owner_cannot_fill_the_file() -> None:
     many = "".join(pki.new_authority(f"{i} CA", NOW).bundle for i in range(MOST + 3))
     assert len(pki.split(trusted({THERE: many})[file_of(THERE)])) == MOST
+
+
+def test_an_authority_of_another_cluster_whose_life_cannot_be_read_is_not_trusted() -> None:
+    """It ended every round of the clusters that are joined with its owner's."""
+    assert trusted({THERE: without_a_life() + THEIRS.bundle}) == {file_of(THERE): THEIRS.bundle}
 
 
 def cluster(namespace: str, name: str, **spec: Any) -> SearchCluster:

@@ -150,6 +150,40 @@ def test_a_ca_made_for_a_lost_one_signs_nothing_on_its_first_day_that_can_wait()
     assert material(ending).member != material(first).member
 
 
+def test_a_ca_made_for_a_lost_one_signs_nothing_that_can_wait_before_all_members_have_restarted() -> None:
+    """A rollout may be held for longer than its first day; members that have not restarted would be cut off."""
+    first = desired_material(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
+    lost = replace(stored(first), authority=None)
+    fresh = desired_material(cluster(RESTARTS, known=first), lost, NOW + 40 * DAY)
+    due = NOW + 61 * DAY
+    for known in (cluster(RESTARTS, known=fresh, ready=False), cluster(RESTARTS, known=first)):
+        waits = desired_material(known, stored(fresh), due)
+        assert material(waits).member == material(first).member
+        assert material(waits).operator == material(first).operator
+    trusted = desired_material(cluster(RESTARTS, known=fresh), stored(fresh), due)
+    assert pki.fits(material(trusted).member, material(fresh).authority.signs, alternatives(cluster(RESTARTS)))
+    ending = desired_material(cluster(RESTARTS, known=first), stored(fresh), NOW + 89.5 * DAY)
+    assert material(ending).member != material(first).member
+
+
+@pytest.mark.parametrize("ahead", [0.0, 900 * DAY])
+def test_a_given_ca_in_the_place_of_a_lost_one_signs_nothing_on_its_first_day_however_old_it_is(ahead: float) -> None:
+    """No member has received it; a clock that was ahead when it came lengthens the day by one."""
+    first = desired_material(cluster(RELOADS), Stored(given_authority=theirs()), NOW)
+    two, due = theirs(), NOW + 61 * DAY
+    fresh = desired_material(cluster(RELOADS, known=first), replace(stored(first, two), authority=None), due)
+    assert material(fresh).member == material(first).member
+    known = stored(fresh, two)
+    files = dict(known.authority or {})
+    assert files.pop("next.since") == str(int(due))
+    known = replace(known, authority={**files, "next.since": str(int(due + ahead))})
+    soon = desired_material(cluster(RELOADS, known=fresh), known, due + DAY / 2)
+    assert material(soon).member == material(first).member
+    settled = desired_material(cluster(RELOADS, known=soon), stored(soon, two), due + 1.5 * DAY + 1)
+    assert pki.fits(material(settled).member, material(fresh).authority.signs, alternatives(cluster(RELOADS)))
+    assert "next.since" not in material(settled).files[0]
+
+
 def web(authority: pki.Pair) -> dict[str, str]:
     """Return a certificate for clients as cert-manager writes it."""
     pair = pki.issue(authority, "web", ["logs.data.svc"], NOW, 30)

@@ -8,6 +8,7 @@ from stateward.api.kinds.security import HttpSecurity, Security
 from stateward.api.values.base import Metadata
 from stateward.operator.security.material import Material, Stored, desired_material
 from stateward.operator.security.trust import last_trusted
+from tests.support.year_zero import without_a_life
 
 NOW = 1_800_000_000.0
 DAY = 86400.0
@@ -51,6 +52,18 @@ def test_while_the_given_certificate_for_clients_is_unusable_the_trusted_ones_st
     again = made(asked, replace(stored(renewed), given_server={}))
     assert again == renewed
     assert len(set(pki.split(again.trusted))) == len(pki.split(again.trusted))
+
+
+def test_a_ca_of_the_given_certificate_whose_life_cannot_be_read_does_not_stop_its_correction() -> None:
+    theirs = pki.new_authority("theirs", NOW).signs
+    asked = cluster(http=HttpSecurity(secret_name="web"))
+    web = given(pki.issue(theirs, "http", ["logs.data.svc"], NOW, 30)) | {"ca.crt": theirs.certificate}
+    strange = without_a_life()
+    bad = made(asked, Stored(given_server=web | {"ca.crt": theirs.certificate + strange}))
+    for wrong in (web, {}):
+        after = made(asked, replace(stored(bad), given_server=wrong))
+        assert theirs.certificate in after.trusted
+        assert strange not in after.trusted
 
 
 def test_while_the_given_ca_is_unusable_one_that_has_ended_is_not_trusted_any_more() -> None:

@@ -26,6 +26,26 @@ async def test_an_application_keeps_its_certificates_while_their_secret_is_gone(
         await world.until(lambda: world.connection()["ca.crt"] == "NEXT")
 
 
+@pytest.mark.parametrize("wrong", [{"ca.crt": "NEXT"}, {"tls.crt": "from an ACME issuer"}])
+async def test_an_application_trusts_what_members_show_while_the_given_certificate_cannot_be_used(
+    wrong: dict[str, str],
+) -> None:
+    """Members keep the last good certificate, or show another one only after a restart; the operator trusts both."""
+    world = UsersWorld()
+    world.secret("logs-operator-tls", OWN, **{"ca.crt": "PEM"})
+    world.secret("theirs", ALLOWED, **{"ca.crt": "PEM"})
+    ask_for_certificate(world, "theirs")
+    world.user()
+    async with world.operator():
+        await world.until(world.user_ready)
+        before = world.connection()
+        world.change_secret("theirs", **wrong)
+        await asyncio.sleep(3600)
+        assert world.connection() == before
+        world.change_secret("logs-operator-tls", **{"ca.crt": "PEM and NEXT"})
+        await world.until(lambda: world.connection()["ca.crt"] == "PEM and NEXT")
+
+
 async def test_a_new_user_is_told_that_its_certificates_do_not_exist_yet() -> None:
     world = UsersWorld()
     world.drop_secret("logs-ca")
