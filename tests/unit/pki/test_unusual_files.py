@@ -134,10 +134,10 @@ def test_many_certificates_of_one_name_are_not_all_tried() -> None:
     pair = pki.issue(CA.signs, "http", ["a.b.svc"], NOW)
     chain = pair.certificate + "".join(pki.new_authority("ours", NOW).bundle for _ in range(9))
     trusted = "".join(pki.new_authority("ours", NOW).bundle for _ in range(20))
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(UnusableError, match=r"is not signed by ca\.crt"):
         given_server({"tls.crt": chain, "tls.key": pair.key, "ca.crt": trusted + CA.bundle}, "a.b.svc", NOW)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
     with pytest.raises(UnusableError, match="more than 10"):
         given_server({"tls.crt": chain + trusted, "tls.key": pair.key, "ca.crt": trusted}, "a.b.svc", NOW)
     found, _ = given_server({"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": CA.bundle}, "a.b.svc", NOW)

@@ -63,9 +63,9 @@ def test_a_challenge_leads_to_where_a_token_is_fetched() -> None:
 
 def test_a_challenge_of_one_long_word_is_read_in_one_pass() -> None:
     """The registry is the user's: eight kilobytes, as much as a header has, took a second of all clusters."""
-    began = time.perf_counter()
+    began = time.process_time()
     assert challenge_in("Bearer " + "A" * 100_000).parameters == {}
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_logins_are_read_by_host_and_never_shown(tmp_path: Path) -> None:

@@ -31,10 +31,10 @@ def variable(number: int) -> dict[str, Any]:
 
 async def test_thousands_of_secrets_are_not_all_asked_for_and_not_all_reported() -> None:
     """With each searched for in the list of all, one spec stopped the operator for all clusters for half a minute."""
-    server, began = Empty(), time.perf_counter()
+    server, began = Empty(), time.process_time()
     container = {"name": "opensearch", "env": [variable(number) for number in range(MANY)]}
     found = await asked(server, search(podTemplate={"spec": {"containers": [container]}}))
-    assert time.perf_counter() - began < 8
+    assert time.process_time() - began < 8
     assert (len(found), server.asked) == (20, 20)
     assert found[0].startswith("spec.podTemplate.spec.containers[opensearch].env[V0].valueFrom.secretKeyRef.name: ")
 
@@ -56,8 +56,8 @@ async def test_a_name_that_looks_like_a_number_is_a_name(number: str) -> None:
 def test_thousands_of_ports_are_judged_in_seconds() -> None:
     ports = [{"name": f"p{number}", "containerPort": number, "hostPort": number} for number in range(1, MANY)]
     cluster = search(podTemplate={"spec": {"containers": [{"name": "opensearch", "ports": ports}]}})
-    began = time.perf_counter()
+    began = time.process_time()
     found = problems(unconnected(kind_of(cluster)), cluster, Level.BASELINE)
-    assert time.perf_counter() - began < 4
+    assert time.process_time() - began < 4
     assert len(found) == MANY - 1
     assert found[0].path == "spec.podTemplate.spec.containers[opensearch].ports[p1].hostPort"
