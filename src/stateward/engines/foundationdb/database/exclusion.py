@@ -44,6 +44,9 @@ def replication_problem(status: Status) -> str | None:
         return "the database does not report whether all data is replicated"
     if not cluster.full_replication:
         return "not all data is replicated"
+    blind = blind_distribution_problem(status)
+    if blind is not None:
+        return blind
     sick = next((t for t in data.team_trackers if t.state.healthy is not True), None)
     if sick is not None:
         return f"teams of storage servers are {sick.state.name or 'in a state that is not known'}"
@@ -52,6 +55,25 @@ def replication_problem(status: Status) -> str | None:
         return "the database does not report the state of its logs"
     weak = next((s for s in logs if missing_logs(s.log_fault_tolerance, s.log_replication_factor)), None)
     return "the logs tolerate fewer failures than configured" if weak is not None else None
+
+
+def blind_distribution_problem(status: Status) -> str | None:
+    """Return why the database's statements about its data are not from a look at it; None if they are.
+
+    The disaster this prevents: data distribution is off, so all teams of storage servers are reported as healthy and
+    none as missing; a member with data whose address is not known is down, and is removed as if it were empty.
+    """
+    cluster = status.cluster
+    if cluster.data_distribution_disabled:
+        return (
+            "data distribution is off, so the database does not report what is missing (`datadistribution on` ends it)"
+        )
+    if cluster.data_distribution_disabled_for_ss_failures:
+        return (
+            "the database counts no storage server as failed, and does not report what is missing"
+            " (`datadistribution enable ssfailure` ends it)"
+        )
+    return None
 
 
 def missing_data_problem(status: Status, copies: int) -> str | None:
