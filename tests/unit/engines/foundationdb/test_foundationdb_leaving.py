@@ -348,6 +348,8 @@ def test_what_the_database_misses_is_not_known_while_it_does_not_look(field: str
     found = msgspec.convert({**WHOLE, "cluster": {**WHOLE["cluster"], field: True}}, Status)
     assert said in (replication_problem(found) or "")
     assert said in (missing_data_problem(found, 2) or "")
+    silent = msgspec.convert({**WHOLE, "cluster": {**WHOLE["cluster"], "data": {}, field: True}}, Status)
+    assert said in (replication_problem(silent) or "")
 
 
 async def test_a_member_with_an_unknown_address_stays_while_data_distribution_is_off(

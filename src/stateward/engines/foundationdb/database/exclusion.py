@@ -39,14 +39,13 @@ def unclear_data_problem(status: Status) -> str | None:
 def replication_problem(status: Status) -> str | None:
     """Return why data is not fully replicated, or not known to be; None if it is."""
     cluster = status.cluster
-    data = cluster.data
+    data, blind = cluster.data, blind_distribution_problem(status)
+    if blind is not None:
+        return blind
     if data is None or data.team_trackers is None or cluster.full_replication is None:
         return "the database does not report whether all data is replicated"
     if not cluster.full_replication:
         return "not all data is replicated"
-    blind = blind_distribution_problem(status)
-    if blind is not None:
-        return blind
     sick = next((t for t in data.team_trackers if t.state.healthy is not True), None)
     if sick is not None:
         return f"teams of storage servers are {sick.state.name or 'in a state that is not known'}"
