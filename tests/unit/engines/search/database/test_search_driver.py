@@ -60,6 +60,16 @@ async def test_unassigned_copies_say_why(version: str) -> None:
     ]
 
 
+async def test_a_node_that_only_votes_is_never_elected() -> None:
+    def change(body: Any) -> None:
+        for node in body["nodes"].values():
+            node["roles"] = ["master", "voting_only"] if node["name"] == "m-1" else ["data", "master"]
+
+    nodes = (await picture(Replay(recorded("settled")).edit(INFO, change))).nodes
+    assert {name for name, node in nodes.items() if node.electable} == {"m-0", "m-2"}
+    assert all(node.voting for node in nodes.values())
+
+
 def created(numbers: dict[str, str], **more: Any) -> Replay:
     """Return a world in which the indices were created by versions with these numbers."""
 
