@@ -15,7 +15,6 @@ class PoolSpec:
     name: str
     replicas: int
     voting: bool = False
-    electable: bool = True
     data: bool = False
     ephemeral: bool = False
     size: int = 10 * GIB
@@ -25,6 +24,7 @@ class PoolSpec:
     config: Mapping[str, str] = field(default_factory=dict[str, str])
     tier: int = 0
     coordinated: frozenset[str] = frozenset()
+    electable: bool = True
 
     def inputs(self, version: str) -> dict[str, str]:
         holds = {} if self.data and self.voting else {"storage/holds": f"{self.data}{self.voting}"}
