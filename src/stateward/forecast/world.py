@@ -276,7 +276,8 @@ class TimedWorld:
         if database is not None:
             voting = frozenset(node.name for node in self._copies.nodes.values() if node.voting)
             voters = voting - database.voting_exclusions
-            leader = database.leader if database.leader in voters else min(voters, default="")
+            able = voters - {node.name for node in self._copies.nodes.values() if not node.electable}
+            leader = database.leader if database.leader in able else min(able, default="")
             self._database = replace(database, voters=voters, nameless=frozenset(), leader=leader)
 
     # Records in the status.
@@ -312,4 +313,6 @@ def node_of(member: Member, pod: Pod, pool: Pool | None, known: Node | None) -> 
     data = pool.data if pool else known is not None and known.data
     voting = pool.voting if pool else known is not None and known.voting
     total, free = (known.disk_total, known.disk_free) if known else (0, 0)
-    return Node(member.name, pod.version or (known.version if known else ""), data, voting, total, free)
+    version = pod.version or (known.version if known else "")
+    electable = pool.electable if pool else known is None or known.electable
+    return Node(member.name, version, data, voting, total, free, electable=electable)

@@ -14,7 +14,15 @@ class FakeDatabase(WorldObjects):
     @property
     def available(self) -> bool:
         live = {name for name, pod in self.joined().items() if pod.voting and name in self.voters}
-        return bool(self.identity) and len(live) > len(self.voters) // 2
+        return bool(self.identity) and len(live) > len(self.voters) // 2 and bool(self.candidates())
+
+    def candidates(self) -> set[str]:
+        """Return the nodes that may be elected: none without a vote that is excluded, and none that only votes."""
+        able = {name for name, pod in self.joined().items() if pod.voting and self.electable(name)}
+        return {name for name in able if name in self.voters or name not in self.exclusions}
+
+    def electable(self, name: str) -> bool:
+        return not any(p.name == self.bodies[name].pool and not p.electable for p in self.pools)
 
     def spots(self, index: Index) -> list[str]:
         taken = {n for c in index.copies for n in (c.member, c.target) if n}
@@ -36,7 +44,8 @@ class FakeDatabase(WorldObjects):
         nodes = self.joined()
         live = {n for n, pod in nodes.items() if pod.voting}
         if self.leader not in live or self.leader in self.exclusions:
-            self.leader = min(live - self.exclusions, default=min(live, default=""))
+            able = self.candidates()
+            self.leader = min(able - self.exclusions, default=min(able, default=""))
         able = live - self.exclusions
         odd = len(able) - 1 + len(able) % 2
         size = max(odd, 3 if len(self.voters) >= 3 else 1)
@@ -114,6 +123,7 @@ class FakeDatabase(WorldObjects):
                     version=pod.version,
                     data=pod.data,
                     voting=pod.voting,
+                    electable=self.electable(name),
                     disk_total=self.disk_size(name),
                     disk_free=self.disk_free(name) if self.disk_size(name) else 0,
                     cpu=self.cpu(name),

@@ -24,6 +24,7 @@ class PoolSpec:
     config: Mapping[str, str] = field(default_factory=dict[str, str])
     tier: int = 0
     coordinated: frozenset[str] = frozenset()
+    electable: bool = True
 
     def inputs(self, version: str) -> dict[str, str]:
         holds = {} if self.data and self.voting else {"storage/holds": f"{self.data}{self.voting}"}
@@ -34,6 +35,7 @@ class PoolSpec:
             name=self.name,
             replicas=self.replicas,
             voting=self.voting,
+            electable=self.electable,
             data=self.data,
             ephemeral=self.ephemeral,
             inputs=self.inputs(version),
@@ -59,6 +61,11 @@ class PoolSpec:
 
 def managers(replicas: int = 3, name: str = "managers", **more: object) -> PoolSpec:
     return PoolSpec(name, replicas, voting=True, **more)  # type: ignore[arg-type]
+
+
+def tiebreaker(replicas: int = 1, name: str = "tiebreaker", **more: object) -> PoolSpec:
+    """Return a pool whose members vote and are never elected."""
+    return PoolSpec(name, replicas, voting=True, electable=False, **more)  # type: ignore[arg-type]
 
 
 def hot(replicas: int = 3, name: str = "hot", **more: object) -> PoolSpec:

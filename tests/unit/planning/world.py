@@ -299,7 +299,7 @@ class World(Hands):
                 f"{unit.name} loses its last live copy with {serving}"
             )
         ending = {n for n, m in members.items() if m.pod is not None and m.pod.terminating}
-        managers = {n.name for n in database.nodes.values() if n.voting} - ending
+        managers = {n.name for n in database.nodes.values() if n.voting and n.electable} - ending
         # A vote that this plan takes away is gone before a process stops.
         taken = {n for x in made.actions if isinstance(x, a.ExcludeVoters) for n in x.members}
         for voters in filter(None, (database.voters, database.voters - taken)):

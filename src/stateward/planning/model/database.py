@@ -99,6 +99,8 @@ class Node(Struct, frozen=True):
     disk_free: int = 0
     cpu: int | None = None
     """Use of its processors in percent; None if the database does not report it."""
+    electable: bool = True
+    """Whether it can be elected, if it votes: others vote and never lead."""
     fault: str = ""
     """The database's report of a fault of the node's disk, as a clause; empty without one."""
     duties: Duties | None = None

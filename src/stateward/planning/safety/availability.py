@@ -143,13 +143,21 @@ def needs_vote_moved(facts: Facts, member: Member) -> bool:
 
 
 def other_managers(facts: Facts, member: Member) -> frozenset[str]:
-    """Return the other managers that serve, also those that are not recorded yet.
+    """Return the other managers that serve and can be elected, also those that are not recorded yet.
 
     The disaster this prevents: a second manager joins and serves, and before that is recorded the first one stops as if
-    it were the only one, so the cluster has no manager until it is back.
+    it were the only one, so the cluster has no manager until it is back. And: the vote of the only manager moves to a
+    node that votes and is never elected; then no node may be elected, and only an elected one can return the vote.
     """
     joined = frozenset(m.name for m in facts.obs.members if facts.joined(m.name) and facts.votes(m))
-    return (voting_members(facts) | joined) & facts.up - {member.name}
+    others = (voting_members(facts) | joined) & facts.up - {member.name}
+    return frozenset(name for name in others if can_be_elected(facts, facts.members[name]))
+
+
+def can_be_elected(facts: Facts, member: Member) -> bool:
+    """Return whether the member may be elected if it votes, from the database, or else from its pool."""
+    found = facts.node(member.name) or facts.pools.get(member.pool)
+    return found is None or found.electable
 
 
 def voter_problem(facts: Facts, member: Member) -> str | None:
@@ -165,7 +173,7 @@ def voter_problem(facts: Facts, member: Member) -> str | None:
         return f"manager {min(absent)} is down, and managers stop one at a time"
     if not other_managers(facts, member):
         kept = f"{member.name} is the only manager, and its pod holds the cluster state"
-        return kept if facts.ephemeral(member) else None
+        return kept if facts.ephemeral(member) and not quorum_without(facts, {member.name}) else None
     if member.name in facts.database.voters and not quorum_without(facts, {member.name}):
         lost = unused_problem(facts) or "the managers would lose their quorum"
         return None if needs_vote_moved(facts, member) else lost

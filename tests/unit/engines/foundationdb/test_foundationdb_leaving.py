@@ -9,9 +9,9 @@ import pytest
 
 from stateward.api.kinds.foundationdb import Redundancy
 from stateward.engines.foundationdb.database.commands import MARK, Outcome, Printed, judge
-from stateward.engines.foundationdb.database.exclusion import SETTLING, missing_data_problem
+from stateward.engines.foundationdb.database.exclusion import SETTLING, missing_data_problem, replication_problem
 from stateward.engines.foundationdb.database.status import Status
-from stateward.planning.model.observation import Database
+from stateward.planning.model.observation import Database, Health
 from stateward.simulation.foundationdb.commandline import FULL
 from stateward.simulation.foundationdb.recovery import Timing
 from stateward.simulation.foundationdb.state import State
@@ -333,6 +333,44 @@ def test_what_the_database_misses_in_a_zone_in_maintenance_is_not_known() -> Non
     cluster = {**WHOLE["cluster"], "maintenance_zone": "z4", "maintenance_seconds_remaining": 7200.0}
     found = missing_data_problem(msgspec.convert({**WHOLE, "cluster": cluster}, Status), 2)
     assert found == "zone z4 is in maintenance, and the database does not report what is missing there"
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("data_distribution_disabled", "data distribution is off"),
+        ("data_distribution_disabled_for_ss_failures", "the database counts no storage server as failed"),
+    ],
+)
+def test_what_the_database_misses_is_not_known_while_it_does_not_look(field: str, said: str) -> None:
+    """It then reports all teams as healthy and no server as missing, whatever has been lost."""
+    assert told() is None
+    found = msgspec.convert({**WHOLE, "cluster": {**WHOLE["cluster"], field: True}}, Status)
+    assert said in (replication_problem(found) or "")
+    assert said in (missing_data_problem(found, 2) or "")
+    silent = msgspec.convert({**WHOLE, "cluster": {**WHOLE["cluster"], "data": {}, field: True}}, Status)
+    assert said in (replication_problem(silent) or "")
+
+
+async def test_a_member_with_an_unknown_address_stays_while_data_distribution_is_off(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything is reported as healthy then, and nothing as missing."""
+    assert why(await unaddressed(model)) is None
+    run = model.run
+
+    async def off(pod: str, command: str, seconds: int) -> Printed:
+        printed = await run(pod, command, seconds)
+        if command != "status json":
+            return printed
+        document = msgspec.json.decode(printed.output)
+        document["cluster"]["data_distribution_disabled"] = True
+        return Printed(printed.code, msgspec.json.encode(document).decode())
+
+    monkeypatch.setattr(model, "run", off)
+    found = await model.seen(**forgotten(model, 1.0))
+    assert "data distribution is off" in (why(found) or "")
+    assert found.health is Health.YELLOW
 
 
 def test_what_the_database_does_not_say_is_not_whole() -> None:

@@ -39,7 +39,9 @@ def unclear_data_problem(status: Status) -> str | None:
 def replication_problem(status: Status) -> str | None:
     """Return why data is not fully replicated, or not known to be; None if it is."""
     cluster = status.cluster
-    data = cluster.data
+    data, blind = cluster.data, blind_distribution_problem(status)
+    if blind is not None:
+        return blind
     if data is None or data.team_trackers is None or cluster.full_replication is None:
         return "the database does not report whether all data is replicated"
     if not cluster.full_replication:
@@ -52,6 +54,25 @@ def replication_problem(status: Status) -> str | None:
         return "the database does not report the state of its logs"
     weak = next((s for s in logs if missing_logs(s.log_fault_tolerance, s.log_replication_factor)), None)
     return "the logs tolerate fewer failures than configured" if weak is not None else None
+
+
+def blind_distribution_problem(status: Status) -> str | None:
+    """Return why the database's statements about its data are not from a look at it; None if they are.
+
+    The disaster this prevents: data distribution is off, so all teams of storage servers are reported as healthy and
+    none as missing; a member with data whose address is not known is down, and is removed as if it were empty.
+    """
+    cluster = status.cluster
+    if cluster.data_distribution_disabled:
+        return (
+            "data distribution is off, so the database does not report what is missing (`datadistribution on` ends it)"
+        )
+    if cluster.data_distribution_disabled_for_ss_failures:
+        return (
+            "the database counts no storage server as failed, and does not report what is missing"
+            " (`datadistribution enable ssfailure` ends it)"
+        )
+    return None
 
 
 def missing_data_problem(status: Status, copies: int) -> str | None:

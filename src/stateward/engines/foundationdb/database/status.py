@@ -158,6 +158,10 @@ class Cluster(_Record, frozen=True, kw_only=True):
     database_available: bool | None = None
     maintenance_zone: str | None = None
     maintenance_seconds_remaining: float | None = None
+    data_distribution_disabled: bool | None = None
+    """Whether a user has turned data distribution off; the status has it only while it is true."""
+    data_distribution_disabled_for_ss_failures: bool | None = None
+    """Whether it counts no storage server as failed, because a user has told it so."""
     connection_string: str | None = None
     messages: tuple[Message, ...] | None = None
     incompatible_connections: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from datetime import datetime
 from msgspec import Struct, structs
 
 from stateward.api.values.problem import first_of
+from stateward.api.values.roles import VOTING_ONLY
 from stateward.engines.connection.base import GarbledError, TooLargeError
 from stateward.engines.search.database import marks, shutdown
 from stateward.engines.search.database.places import Place, Places
@@ -168,6 +169,7 @@ def _node(data_roles: frozenset[str], answers: Answers, identifier: str) -> Node
         version=info.version,
         data=any(role in data_roles for role in info.roles),
         voting=bool(MANAGER_ROLES.intersection(info.roles)),
+        electable=VOTING_ONLY not in info.roles,
         disk_total=stats.fs.total.total_in_bytes,
         disk_free=stats.fs.total.available_in_bytes,
         cpu=stats.os.cpu.percent if 0 <= stats.os.cpu.percent <= 100 else None,

@@ -5,7 +5,9 @@ replica that every node refuses. So the driver asks the database copy by copy. I
 because until then the answer can change without any action.
 """
 
+import asyncio
 import heapq
+from contextlib import suppress
 
 from msgspec import structs
 
@@ -20,6 +22,12 @@ MOST = 64
 
 The other copies count as still to be placed.
 """
+PATIENCE = 5.0
+"""Seconds for all queries of one observation; what is not answered by then counts as still to be placed.
+
+The disaster this prevents: a large cluster takes a second to explain a copy, so that no observation with many
+unassigned copies is complete in time, and nothing is done in the cluster before all of them have a node.
+"""
 
 EVERYWHERE = "every data node has a copy of it already"
 _FIELDS = "can_allocate,allocate_explanation,node_allocation_decisions.node_name,node_allocation_decisions.deciders"
@@ -33,10 +41,12 @@ async def with_explanations(session: Session, database: Database) -> Database:
     data = frozenset(node.name for node in database.nodes.values() if node.data)
     known: dict[str, Unit] = {unit.name: _with(unit, EVERYWHERE) for unit in doubtful if _everywhere(data, unit)}
     asked = () if _recovering(database) else (unit for unit in doubtful if unit.name not in known)
-    for unit in heapq.nsmallest(MOST, asked, key=_since):
-        obstacle = await _obstacle(session, unit)
-        if obstacle is not None:
-            known[unit.name] = _with(unit, obstacle)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            for unit in heapq.nsmallest(MOST, asked, key=_since):
+                obstacle = await _obstacle(session, unit)
+                if obstacle is not None:
+                    known[unit.name] = _with(unit, obstacle)
     if not known:
         return database
     return structs.replace(database, units=tuple(known.get(unit.name, unit) for unit in database.units))

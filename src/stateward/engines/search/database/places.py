@@ -17,8 +17,9 @@ from stateward.engines.search.database.wire import IndexSettings
 REMOTE_ROLES = frozenset({"search", "warm", "data_frozen"})
 """Roles of nodes that hold only indices whose files are in a repository, unless they have another role with data."""
 TIER = "_tier_preference"
-UNKNOWN_FIELDS = frozenset({"_ip", "_host_ip", "_publish_ip", "_host"})
-"""Addresses, which are not read: a filter by them excludes no node here."""
+UNKNOWN_FIELDS = frozenset({"_ip", "_host_ip", "_publish_ip", "_host", "_tier", TIER})
+"""What is not read: addresses, and tiers in filters, which exist in Elasticsearch 7 only. A filter by them excludes no
+node here."""
 
 
 class Place(Struct, frozen=True):
@@ -93,6 +94,6 @@ def _matches(place: Place, field: str, text: str, *, unread: bool) -> bool:
     """Return whether one of the patterns fits the node; `unread` for what is not known of it."""
     if field in UNKNOWN_FIELDS:
         return unread
-    own = {"_name": place.name, "_id": place.identifier}.get(field, place.attributes.get(field))
+    own = {"_name": place.name, "name": place.name, "_id": place.identifier}.get(field, place.attributes.get(field))
     patterns = (pattern.strip().replace("[", "[[]").replace("?", "[?]") for pattern in text.split(","))
     return own is not None and any(fnmatchcase(own, pattern) for pattern in patterns)

@@ -88,17 +88,20 @@ async def at_any_node(transport: Transport, target: Target, work: Callable[[Sess
     """Run `work` at the first node of the cluster that can; raise the most informative error if none can.
 
     Two nodes with answers that are too large end the attempt: the others would answer the same, and reading them takes
-    time.
+    time. A refusal of the work ends it too; a node that refuses to say which cluster it belongs to is only skipped. The
+    disaster this prevents: one node has not got the new password yet, or a proxy before it refuses everybody, and the
+    cluster is unknown although all others answer.
     """
     failures: list[EngineError] = []
     transport = transport if target.access is None else transport.within(target.access)
     for endpoint in target.endpoints:
+        session, known = Session(transport, endpoint), False
         try:
-            session = Session(transport, endpoint)
             await verify_cluster(session, target)
+            known = True
             return await work(session)
         except RefusedError as error:
-            if error.lasting:
+            if known and error.lasting:
                 raise
             failures.append(error)
         except TooLargeError as error:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.intent import StepResult
 from stateward.planning.model.observation import Member
-from stateward.planning.safety.availability import absent_voters, unused_problem
+from stateward.planning.safety.availability import absent_voters, can_be_elected, unused_problem
 from stateward.planning.steps.membership.release import hold_leaving
 
 
@@ -60,7 +60,8 @@ def remove_vote(facts: Facts, member: Member, resignation: VoteRemoval) -> StepR
         return StepResult()
     begun = member.name in database.voting_exclusions
     exclude = StepResult(exclude=frozenset({member.name}))
-    others = any(m.name != member.name and facts.votes(m) and m.name in facts.up for m in facts.obs.members)
+    managers = (m for m in facts.obs.members if m.name != member.name and facts.votes(m) and m.name in facts.up)
+    others = any(can_be_elected(facts, m) or not can_be_elected(facts, member) for m in managers)
     if not others and not database.appoints_voters:
         return hold_leaving([member], "VoteRemovalPending", f"{member.name} is the last manager")
     if member.name != resignation.voter:

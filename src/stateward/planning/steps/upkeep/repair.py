@@ -28,7 +28,13 @@ from stateward.planning.model.actions import DeletePod, MoveCopies
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Effect, Inputs, Member, Pod, SoleCopy
 from stateward.planning.model.phase import STARTING, Phase
-from stateward.planning.safety.availability import needs_vote_moved, other_managers, quorum_without, voting_members
+from stateward.planning.safety.availability import (
+    can_be_elected,
+    needs_vote_moved,
+    other_managers,
+    quorum_without,
+    voting_members,
+)
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.safety.sole_copies import moves_for, sole_verdict
 from stateward.planning.steps.rollout.prepare import is_drained, loses_with_pod, needs_empty, stage
@@ -249,7 +255,9 @@ def serving(facts: Facts, member: Member, going: frozenset[str]) -> str | None:
     if verdict is not None:
         return verdict
     voting = facts.database is not None and member.name in facts.database.voters
-    if not voting or quorum_without(facts, {member.name}) or not voting_members(facts) - {member.name}:
+    others = voting_members(facts) - {member.name}
+    others = [name for name in others if can_be_elected(facts, facts.members[name])]
+    if not voting or quorum_without(facts, {member.name}) or not others:
         return None
     return None if needs_vote_moved(facts, member) else f"the managers would lose their quorum without {member.name}"
 

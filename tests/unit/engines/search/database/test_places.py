@@ -42,10 +42,17 @@ def places(nodes: list[Place], allocation: dict[str, Any], store: str = "") -> s
         ({"exclude": {"_name": "hot-0"}}, {"warm-0"}),
         ({"exclude": {"temp": ""}}, {"hot-0", "warm-0"}),
         ({"require": {"_name": "hot-[0]"}}, set[str]()),
+        # The databases know the name of a node under both names.
+        ({"include": {"name": "hot-*"}}, {"hot-0"}),
+        ({"exclude": {"name": "hot-*"}}, {"warm-0"}),
         # Addresses are not read: such a filter excludes nothing.
         ({"require": {"_ip": "10.0.0.1"}}, {"hot-0", "warm-0"}),
         ({"include": {"_host": "a"}}, {"hot-0", "warm-0"}),
         ({"exclude": {"_ip": "10.0.0.1"}}, {"hot-0", "warm-0"}),
+        # Nor are the tiers in a filter of Elasticsearch 7.
+        ({"require": {"_tier": "data_hot"}}, {"hot-0", "warm-0"}),
+        ({"require": {"_tier_preference": "data_hot"}}, {"hot-0", "warm-0"}),
+        ({"exclude": {"_tier": "data_hot"}}, {"hot-0", "warm-0"}),
         ({"include": {"temp": ["hot"]}}, {"hot-0", "warm-0"}),
     ],
 )

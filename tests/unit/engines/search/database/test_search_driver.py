@@ -1,10 +1,12 @@
 """The observation from a real cluster's responses."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from stateward.engines.connection.base import Answer
+from stateward.engines.connection.base import Answer, Call
+from stateward.engines.search.database import driver, explain
 from stateward.engines.search.database.explain import EVERYWHERE
 from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Health
 from tests.unit.engines import replay
@@ -56,6 +58,16 @@ async def test_unassigned_copies_say_why(version: str) -> None:
     assert [body for request, _, body in world.asked if request == EXPLAIN] == [
         {"index": "pinned", "shard": 0, "primary": False}
     ]
+
+
+async def test_a_node_that_only_votes_is_never_elected() -> None:
+    def change(body: Any) -> None:
+        for node in body["nodes"].values():
+            node["roles"] = ["master", "voting_only"] if node["name"] == "m-1" else ["data", "master"]
+
+    nodes = (await picture(Replay(recorded("settled")).edit(INFO, change))).nodes
+    assert {name for name, node in nodes.items() if node.electable} == {"m-0", "m-2"}
+    assert all(node.voting for node in nodes.values())
 
 
 def created(numbers: dict[str, str], **more: Any) -> Replay:
@@ -128,6 +140,26 @@ async def test_a_copy_that_may_be_placed_is_not_held(answer: str) -> None:
 async def test_a_copy_that_was_placed_meanwhile_is_not_held(answer: Answer) -> None:
     world = Replay(recorded("busy")).put(EXPLAIN, answer)
     assert not any(copy.held for copy in missing(await picture(world), "pinned[0]"))
+
+
+class Slow(Replay):
+    """It does not explain a copy within any time that the driver has."""
+
+    async def send(self, call: Call) -> Answer:
+        if call.path == EXPLAIN.partition(" ")[2]:
+            await asyncio.Event().wait()
+        return await super().send(call)
+
+
+async def test_a_database_that_explains_its_copies_too_slowly_is_observed_without_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A large cluster explained a copy in a second: with many of them unassigned, there was no observation at all."""
+    monkeypatch.setattr(driver, "LOOK_PATIENCE", 0.5)
+    monkeypatch.setattr(explain, "PATIENCE", 0.1)
+    copies = missing(await picture(Slow(recorded("busy"))), "pinned[0]")
+    assert copies
+    assert not any(copy.held for copy in copies)
 
 
 async def test_nothing_is_held_while_the_allocation_is_limited() -> None:

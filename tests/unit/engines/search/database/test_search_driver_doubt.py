@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stateward.engines.connection.base import Answer, UnreachableError
+from stateward.engines.connection.base import Answer, Call, UnreachableError
 from stateward.planning.model.observation import Database, Health
 from tests.unit.engines.pictures import picture, seen, unit, why_unknown
 from tests.unit.engines.replay import ENDPOINT, GREETING, INFO, PARTS, STATE, STATS, TARGET, Replay, recorded, rename
 
 Edit = Callable[[Any], None]
+OTHER = "http://10.0.0.2:9200"
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -222,6 +223,22 @@ async def test_the_next_member_is_asked_where_one_does_not_answer() -> None:
     world = Replay(recorded("settled"))
     target = replace(TARGET, endpoints=("http://10.9.9.9:9200", ENDPOINT))
     assert isinstance(await seen(world, target), Database)
+
+
+class Refusing(Replay):
+    """One of its nodes refuses everything."""
+
+    async def send(self, call: Call) -> Answer:
+        return Answer(401, b"") if call.endpoint == OTHER else await super().send(call)
+
+
+async def test_a_node_that_refuses_everything_does_not_hide_the_others() -> None:
+    """Its users were not those of the others yet: the whole cluster was unknown."""
+    world, target = Refusing(recorded("settled")), replace(TARGET, endpoints=(OTHER, ENDPOINT))
+    assert isinstance(await seen(world, target), Database)
+    assert f"{OTHER}/_cluster/state/master_node,blocks: 401" in await why_unknown(
+        world, replace(TARGET, endpoints=(OTHER, OTHER))
+    )
 
 
 async def test_without_an_address_nothing_is_known() -> None:
