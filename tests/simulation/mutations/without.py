@@ -82,8 +82,8 @@ def collecting(patch: pytest.MonkeyPatch) -> None:
 def pruning_all(patch: pytest.MonkeyPatch) -> None:
     original = shared_objects.SharedObjects._prune
 
-    async def prune(self: Any, existing: Any, _wanted: set[str], expectations: Any) -> None:
-        await original(self, existing, set(), expectations)
+    async def prune(self: Any, existing: Any, _wanted: set[str], *given: Any) -> None:
+        await original(self, existing, set(), *given)
 
     patch.setattr(shared_objects.SharedObjects, "_prune", prune)
 
