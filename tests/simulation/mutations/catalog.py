@@ -123,7 +123,7 @@ MUTATIONS = (
         "16",
         "members are released after a live read",
         without.never_caught_up,
-        crashes.test_16_scale_events_that_were_missed_end_the_same,
+        lambda: crashes.test_16_scale_events_that_were_missed_end_the_same(20.0, 20.0),
     ),
     Mutation(
         "17",
