@@ -193,6 +193,9 @@ class Recorder:
     async def get(self, *_: object) -> Any:
         raise AssertionError("a template that is refused is not prepared for")
 
+    async def exists(self, *_: object) -> bool:
+        return False
+
     async def apply(self, _kind: Any, _key: Any, body: Json, _options: Any) -> Any:
         self.sent.append(body)
         raise ApiError("enough was seen")
