@@ -30,7 +30,7 @@ from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writing.writes import Server
 from stateward.simulation.timing.loop import WorldClock
-from tests.support.year_zero import without_a_life
+from tests.unit.pki.year_zero import without_a_life
 
 NOW = 1_800_000_000.0
 DAY = 86400.0

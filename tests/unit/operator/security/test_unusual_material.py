@@ -8,7 +8,7 @@ from stateward.api.kinds.security import HttpSecurity, Security
 from stateward.api.values.base import Metadata
 from stateward.operator.security.material import Material, Stored, desired_material
 from stateward.operator.security.trust import last_trusted
-from tests.support.year_zero import without_a_life
+from tests.unit.pki.year_zero import without_a_life
 
 NOW = 1_800_000_000.0
 DAY = 86400.0
