@@ -6,12 +6,9 @@ from stateward.simulation.campaign.campaign import attempt
 from stateward.simulation.campaign.run import Plan
 from tests.simulation.declared import guards, user_guards
 from tests.simulation.declared.guards import Removal
+from tests.simulation.declared.test_guards import TRIES
 
 pytestmark = pytest.mark.simulation
-
-TRIES = 100
-"""Seeds, one of which must find it. The first one does now; the course of a seed changes with the code, and the rarest
-of these mistakes shows in about one seed of 25."""
 
 
 @pytest.mark.parametrize(

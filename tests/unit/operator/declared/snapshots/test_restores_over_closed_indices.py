@@ -3,6 +3,16 @@
 from stateward.simulation.opensearch.snapshots import ModelIndex
 from tests.unit.operator.declared.snapshots.test_restores import documents, saved, world_with
 from tests.unit.operator.declared.snapshots.test_restores_beside_others import BUSY, RESTORE, replacing
+from tests.unit.operator.declared.world import World
+
+
+async def closed_in_the_way(world: World) -> None:
+    """Another client makes and closes an index while the restore waits for its start, which is then not made."""
+    await world.until(lambda: world.status().get("phase") == "Starting")
+    world.database.snapshots.add_index("logs-1", 7)
+    world.database.snapshots.indices["logs-1"].open = False
+    world.database.refusals.clear()
+    await world.until(lambda: world.stalled() == "IndicesExist")
 
 
 async def test_an_index_that_others_make_and_close_before_the_start_is_not_restored_over() -> None:
@@ -10,11 +20,7 @@ async def test_an_index_that_others_make_and_close_before_the_start_is_not_resto
     world = world_with(saved(logs_1=3))
     world.database.refusals[RESTORE] = BUSY
     async with world.operator():
-        await world.until(lambda: world.status().get("phase") == "Starting")
-        world.database.snapshots.add_index("logs-1", 7)
-        world.database.snapshots.indices["logs-1"].open = False
-        world.database.refusals.clear()
-        await world.until(lambda: world.stalled() == "IndicesExist")
+        await closed_in_the_way(world)
     assert documents(world) == {"logs-1": 7}
 
 
@@ -49,11 +55,7 @@ async def test_a_restore_starts_once_the_closed_index_in_its_way_is_gone() -> No
     world = world_with(saved(logs_1=3))
     world.database.refusals[RESTORE] = BUSY
     async with world.operator():
-        await world.until(lambda: world.status().get("phase") == "Starting")
-        world.database.snapshots.add_index("logs-1", 7)
-        world.database.snapshots.indices["logs-1"].open = False
-        world.database.refusals.clear()
-        await world.until(lambda: world.stalled() == "IndicesExist")
+        await closed_in_the_way(world)
         del world.database.snapshots.indices["logs-1"]
         await world.until(world.is_ready)
     assert documents(world) == {"logs-1": 3}

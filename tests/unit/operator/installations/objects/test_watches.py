@@ -58,6 +58,11 @@ class Server:
         self.broken.set()
 
 
+def watching(server: Any, *namespaces: str) -> Watches:
+    options = ReflectorOptions(clock=VirtualClock())
+    return Watches(server, ServedKinds(server, VirtualClock()), namespaces, options, lambda _: None)
+
+
 def found(watches: Watches) -> list[str] | None:
     objects = watches.of(HOME, [THING])
     return None if objects is None else [each.metadata.name for each in objects.get(THING, ())]
@@ -65,8 +70,7 @@ def found(watches: Watches) -> list[str] | None:
 
 async def test_a_kind_is_watched_in_another_version_when_the_first_is_not_served_any_longer() -> None:
     server: Any = Server("v1beta1")
-    options = ReflectorOptions(clock=VirtualClock())
-    watches = Watches(server, ServedKinds(server, VirtualClock()), ("prod", "test"), options, lambda _: None)
+    watches = watching(server, "prod", "test")
     async with asyncio.TaskGroup() as group:
         watches.use(HOME, frozenset({THING}), group)
         await asyncio.sleep(20)
@@ -81,9 +85,7 @@ async def test_a_kind_is_watched_in_another_version_when_the_first_is_not_served
 
 async def test_a_kind_that_goes_is_unknown_until_it_comes_back() -> None:
     server: Any = Server("v1")
-    watches = Watches(
-        server, ServedKinds(server, VirtualClock()), ("prod",), ReflectorOptions(clock=VirtualClock()), lambda _: None
-    )
+    watches = watching(server, "prod")
     async with asyncio.TaskGroup() as group:
         watches.use(HOME, frozenset({THING}), group)
         await asyncio.sleep(20)
@@ -104,8 +106,7 @@ async def test_a_kind_that_goes_is_unknown_until_it_comes_back() -> None:
 
 async def test_objects_of_no_namespace_belong_to_their_installation() -> None:
     server: Any = Server("v1", namespaced=False)
-    options = ReflectorOptions(clock=VirtualClock())
-    watches = Watches(server, ServedKinds(server, VirtualClock()), ("prod", "test"), options, lambda _: None)
+    watches = watching(server, "prod", "test")
     async with asyncio.TaskGroup() as group:
         watches.use(HOME, frozenset({THING}), group)
         await asyncio.sleep(20)
