@@ -101,7 +101,7 @@ class FakeDatabase(WiredDatabase):
     def _answer(self, call: Call) -> tuple[int, Any]:
         if call.path in self.refusals and call.method != "GET":
             refused = self.refusals[call.path]
-            return refused.status, msgspec.json.decode(refused.body)
+            return refused.status, msgspec.Raw(refused.body)
         own = {
             "/_cluster/state/": self._greeting,
             "/_nodes/http": self._nodes,

@@ -50,12 +50,12 @@ class Acknowledgement(Struct, frozen=True):
 
 
 async def send(session: Session, request: Request) -> bool:
-    """Write; returns False if not all nodes have it yet. Raises EngineError, and then the write may have happened."""
+    """Write; returns whether all nodes surely have it. Raises EngineError, and then the write may have happened."""
     answer = await session.command(request.method, request.path, request.params, request.body)
     try:
         return decoded(Acknowledgement, answer.body, "").acknowledged
-    except GarbledError:
-        return True
+    except GarbledError:  # Cut off on its way: it may have said that nodes do not have it yet.
+        return False
 
 
 async def use(session: Session, what: Declared) -> None:

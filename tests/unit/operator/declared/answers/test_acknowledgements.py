@@ -12,10 +12,14 @@ PATH = "/_index_template/logs"
 LATE = Answer(200, msgspec.json.encode({"acknowledged": False}))
 
 
+CUT_OFF = Answer(200, LATE.body[:-1])
+
+
+@pytest.mark.parametrize("answer", [LATE, CUT_OFF], ids=["not acknowledged", "cut off"])
 @pytest.mark.parametrize("drift", ["Correct", "Report"])
-async def test_an_object_that_is_not_stored_yet_is_neither_ready_nor_a_drift(drift: str) -> None:
+async def test_an_object_that_is_not_stored_yet_is_neither_ready_nor_a_drift(drift: str, answer: Answer) -> None:
     world = World()
-    world.database.refusals[PATH] = LATE
+    world.database.refusals[PATH] = answer
     world.template(drift=drift)
     async with world.operator():
         await world.until(lambda: world.database.writes)
