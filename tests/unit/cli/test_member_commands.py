@@ -43,6 +43,28 @@ def test_a_restart_is_requested_by_an_annotation_of_the_cluster(run: Run, api: F
     ]
 
 
+@pytest.mark.parametrize(
+    ("pending", "asked", "pools"),
+    [
+        ("schedule-rolling managers", "hot", "hot,managers"),
+        ("schedule-rolling hot", "hot", "hot"),
+        ("schedule-rolling ", "hot", None),
+        ("schedule-rolling hot", "", None),
+        ("schedule-coordinated managers", "hot", "hot"),
+    ],
+)
+def test_a_restart_keeps_the_pools_of_one_that_is_not_recorded_yet(
+    run: Run, api: FakeApi, pending: str, asked: str, pools: str | None
+) -> None:
+    """Two commands in a row, while the operator is away."""
+    phase, _, before = pending.partition(" ")
+    document = cluster()
+    document["metadata"]["annotations"] = {"stateward.dev/restart-phase": phase, "stateward.dev/restart-pools": before}
+    api.add("osclusters", document)
+    assert run("restart", "logs", *(("--pool", asked) if asked else ())).exit_code == 0
+    assert api.patches[-1][1]["metadata"]["annotations"]["stateward.dev/restart-pools"] == pools
+
+
 def test_one_member_is_restarted_by_an_annotation_of_its_pod(run: Run, api: FakeApi) -> None:
     labels = {"stateward.dev/cluster": "logs"}
     api.add("pods", {"metadata": {"name": "logs-hot-0-0", "namespace": "default", "uid": "p-1", "labels": labels}})

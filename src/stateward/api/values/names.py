@@ -127,3 +127,8 @@ def roles(*, data: bool, voting: bool) -> str:
     return {(True, True): "data-voting", (True, False): "data", (False, True): "voting", (False, False): "none"}[
         data, voting
     ]
+
+
+def in_list(text: str) -> list[str]:
+    """Return the names in an annotation's list with commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -71,7 +71,7 @@ async def request_restart(
     if member:
         await schedule_member(session, name, member, coordinated=coordinated)
         return
-    asked = schedule_patch(pool, coordinated=coordinated)
+    asked = schedule_patch(cluster, pool, coordinated=coordinated)
     await session.api.patch(kind_of(cluster).resource, session.key(name), asked, kind=PatchKind.MERGE)
 
 
@@ -87,13 +87,17 @@ def phase_of(*, coordinated: bool) -> str:
     return (Phase.SCHEDULE_COORDINATED if coordinated else Phase.SCHEDULE_ROLLING).value
 
 
-def schedule_patch(pool: str, *, coordinated: bool) -> dict[str, Any]:
-    """Return the patch of the cluster that requests a restart of one pool, or of all."""
-    annotations = {
-        names.ANNOTATION_PHASE: phase_of(coordinated=coordinated),
-        names.ANNOTATION_RESTART_POOLS: pool or None,
-    }
-    return {"metadata": {"annotations": annotations}}
+def schedule_patch(cluster: Cluster, pool: str, *, coordinated: bool) -> dict[str, Any]:
+    """Return the patch of the cluster that requests a restart of one pool, or of all.
+
+    A request of the same kind that the operator has not recorded yet, as while it is away, keeps its pools.
+    """
+    phase, before = phase_of(coordinated=coordinated), cluster.metadata.annotations
+    pools = {pool}
+    if before.get(names.ANNOTATION_PHASE) == phase:
+        pools |= set(names.in_list(before.get(names.ANNOTATION_RESTART_POOLS, "")) or [""])
+    text = None if "" in pools else ",".join(sorted(pools))
+    return {"metadata": {"annotations": {names.ANNOTATION_PHASE: phase, names.ANNOTATION_RESTART_POOLS: text}}}
 
 
 async def schedule_member(session: Session, name: str, member: str, *, coordinated: bool) -> None:

@@ -66,8 +66,7 @@ async def keep(session: Session, member: str, *, stopped: bool) -> None:
 
 def stopped_patch(cluster: Cluster, member: str, *, stopped: bool) -> dict[str, Any]:
     """Return the patch of the list; it applies only to the cluster as read."""
-    text = cluster.metadata.annotations.get(names.ANNOTATION_STOPPED, "")
-    listed = {name.strip() for name in text.split(",") if name.strip()}
+    listed = {*names.in_list(cluster.metadata.annotations.get(names.ANNOTATION_STOPPED, ""))}
     listed = listed | {member} if stopped else listed - {member}
     annotations = {names.ANNOTATION_STOPPED: ",".join(sorted(listed)) or None}
     return {"metadata": {"resourceVersion": cluster.metadata.resource_version, "annotations": annotations}}

@@ -91,7 +91,7 @@ def observation(
         changing=changing(status),
         schedule=schedule(meta.annotations),
         apply_pending=meta.annotations.get(names.ANNOTATION_APPLY) == "true",
-        stopped=frozenset(listed(meta.annotations.get(names.ANNOTATION_STOPPED, ""))),
+        stopped=frozenset(names.in_list(meta.annotations.get(names.ANNOTATION_STOPPED, ""))),
         orphans=orphans(existing),
         disk_samples=disk_samples(status),
         sizes=sizes,
@@ -101,15 +101,11 @@ def observation(
     )
 
 
-def listed(text: str) -> tuple[str, ...]:
-    """Return the names in a list with commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
 def schedule(annotations: Mapping[str, str]) -> o.Schedule | None:
     """Return the restart requested on the cluster."""
     phase = annotations.get(names.ANNOTATION_PHASE, "")
-    return o.Schedule(phase, listed(annotations.get(names.ANNOTATION_RESTART_POOLS, ""))) if phase else None
+    pools = names.in_list(annotations.get(names.ANNOTATION_RESTART_POOLS, ""))
+    return o.Schedule(phase, tuple(pools)) if phase else None
 
 
 def orphans(existing: ClusterObjects) -> tuple[o.Orphan, ...]:
