@@ -37,9 +37,7 @@ _START = Verb("start", "Start", "The process of this member starts again.")
 
 def member_verbs(cluster: Cluster, member: str) -> tuple[Verb, ...]:
     """Return the verbs that make sense for a member now."""
-    stopped = member in {
-        name.strip() for name in cluster.metadata.annotations.get(names.ANNOTATION_STOPPED, "").split(",")
-    }
+    stopped = member in names.in_list(cluster.metadata.annotations.get(names.ANNOTATION_STOPPED, ""))
     by_hand = cluster.spec.members
     replaced = any(removal.name == member for removal in cluster.status.pending_removals) or (
         by_hand is not None and member in (by_hand.replace or ())
