@@ -42,6 +42,7 @@ FOUNDATIONDB_FAULTS = (
     Fault("objects deleted by a user", foundationdb_faults.objects_deleted, (300, 2400), 0.2),
     Fault("members scaled to zero by a user", foundationdb_faults.members_scaled_to_zero, (300, 2400), 0.2),
     Fault("disks almost full", foundationdb_faults.disks_full, (600, 3600), 0.2),
+    Fault("data distribution off", foundationdb_faults.distribution_off, (600, 3600), 0.0),
 )
 FOUNDATIONDB_LASTING_FAULTS = tuple(fault for fault in LASTING_FAULTS if fault.name not in LASTING_ELSEWHERE)
 
@@ -152,6 +153,24 @@ FOUNDATIONDB_PROFILES = (
         frequent_faults={**NETWORK, "slow shard recovery": 1.0, "restart annotation removed from a pod": 2.0},
     ),
     Profile("node and pod faults", frequent_faults={**MACHINES, "Secret of a removed member restored": 4.0}),
+    Profile(
+        "data distribution off",
+        edits=(
+            "member replacement requested",
+            "member replacement without draining requested",
+            "pool shrunk",
+            "pool grown",
+            "knob changed",
+            "storage class changed",
+            "version up",
+        ),
+        frequent_faults={
+            "user edit": 4.0,
+            "data distribution off": 4.0,
+            "node powered off": 3.0,
+            "pod evicted by its kubelet": 3.0,
+        },
+    ),
 )
 
 

@@ -1,4 +1,4 @@
-"""Faults of FoundationDB only: zones in maintenance, full disks, and deleted objects."""
+"""Faults of FoundationDB only: zones in maintenance, data distribution off, full disks, and deleted objects."""
 
 from collections.abc import Callable
 
@@ -35,6 +35,25 @@ def maintenance(targets: FaultTargets) -> None:
 
     targets.reverts.append(end)
     world.context.later(seconds, end)
+
+
+def distribution_off(targets: FaultTargets) -> None:
+    """Turn data distribution off for a while, or let it ignore failed storage servers."""
+    ensemble, rng = _database(targets), targets.rng
+    if ensemble is None or ensemble.cluster is None:
+        return
+    cluster, change = ensemble.cluster, rng.choice(("on", "failures"))
+    cluster.ask({"op": "distribution", change: False}, ensemble.clock())
+    targets.world.context.trace(
+        "a user turns data distribution off" if change == "on" else "a user lets it ignore failures"
+    )
+
+    def end() -> None:
+        ensemble.advance()
+        cluster.ask({"op": "distribution", change: True}, ensemble.clock())
+
+    targets.reverts.append(end)
+    targets.world.context.later(rng.uniform(60.0, 900.0), end)
 
 
 def disks_full(targets: FaultTargets) -> None:

@@ -76,6 +76,7 @@ class Cluster:
             },
             "kill": self._kill,
             "maintenance": self._maintenance,
+            "distribution": self._distribution,
         }
         return answers[request["op"]](request, now)
 
@@ -157,6 +158,8 @@ class Cluster:
         return {"result": "sent"}
 
     def _maintenance(self, request: Answer, now: float) -> Answer:
+        if request["zone"] and not self.state.failures:
+            return {"result": "failures ignored"}
         if request["zone"] is not None:
             for server in self.state.servers.values():
                 if self.state.maintenance and server.zone == self.state.maintenance:
@@ -165,6 +168,19 @@ class Cluster:
             self.state.maintenance_until = now + request["seconds"] if request["zone"] else 0.0
         left = max(0.0, self.state.maintenance_until - now)
         return {"zone": self.state.maintenance if left else "", "seconds": int(left)}
+
+    def _distribution(self, request: Answer, now: float) -> Answer:
+        """Turn data distribution on or off, or let it take servers for failed or not; silence counts from then on.
+
+        The database keeps in one place that failures are ignored and which zone is in maintenance.
+        """
+        self.state.distribution = request.get("on", self.state.distribution)
+        self.state.failures = request.get("failures", self.state.failures)
+        if not self.state.failures:
+            self.state.maintenance, self.state.maintenance_until = "", 0.0
+        for server in self.state.servers.values():
+            server.seen, server.failed = now, server.failed and self.state.failures
+        return {"result": "done"}
 
 
 def parse(options: Iterable[str]) -> dict[str, Any] | None:

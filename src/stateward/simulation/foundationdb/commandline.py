@@ -39,6 +39,17 @@ FULL = (
 )
 
 
+DISTRIBUTION = {
+    ("on",): ("on", True, "Data distribution is turned on."),
+    ("off",): ("on", False, "Data distribution is turned off."),
+    ("enable", "ssfailure"): ("failures", True, "Data distribution is enabled for storage server failures."),
+    ("disable", "ssfailure"): ("failures", False, "Data distribution is disabled for storage server failures."),
+}
+"""What `datadistribution` changes, and what it says."""
+NO_MAINTENANCE = (
+    "ERROR: Maintenance mode cannot be used while data distribution is disabled for storage server failures. Use "
+    "'datadistribution on' to reenable data distribution."
+)
 UNTRUSTED = "ERROR: Client tried to access unauthorized data (6000)"
 UNTRUSTED_KILL = "ERROR: A untrusted client tried to send a message to a private endpoint (6001)"
 """What 7.3 says to a client without a certificate."""
@@ -79,6 +90,7 @@ class Run:
             "kill": self._kill,
             "coordinators": self._coordinators,
             "maintenance": self._maintenance,
+            "datadistribution": self._distribution,
             "sleep": self._sleep,
         }
         for number, words in enumerate(commands):
@@ -244,9 +256,18 @@ class Run:
         elif words == ["off"]:
             await self._do(op="maintenance", zone="")
         elif words[0] == "on" and len(words) == 3 and words[2].isdigit():
-            await self._do(op="maintenance", zone=words[1], seconds=int(words[2]))
+            done = await self._do(op="maintenance", zone=words[1], seconds=int(words[2]))
+            if done.get("result") == "failures ignored":
+                raise FailedError(NO_MAINTENANCE)
         else:
             raise FailedError("Usage: maintenance [on|off] [ZONEID] [SECONDS]")
+
+    async def _distribution(self, words: list[str]) -> None:
+        if tuple(words) not in DISTRIBUTION:
+            raise FailedError("Usage: datadistribution <on|off|disable <ssfailure>|enable <ssfailure>>")
+        field, value, text = DISTRIBUTION[tuple(words)]
+        await self._do(op="distribution", **{field: value})
+        self.lines.append(text)
 
 
 def is_locality(target: str) -> bool:

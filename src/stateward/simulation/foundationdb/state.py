@@ -107,6 +107,10 @@ class State:
     failed: list[str] = field(default_factory=list[str])
     maintenance: str = ""
     maintenance_until: float = 0.0
+    distribution: bool = True
+    """Whether data distribution is on."""
+    failures: bool = True
+    """Whether data distribution takes any storage server for failed."""
     shards: list[Shard] = field(default_factory=list[Shard])
     servers: dict[str, Server] = field(default_factory=dict[str, Server])
     epochs: list[Epoch] = field(default_factory=list[Epoch])

@@ -139,6 +139,10 @@ def configured(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str
         "logs": [generation(epoch, live, newest=epoch is state.epochs[-1]) for epoch in reversed(state.epochs)],
         "active_primary_dc": "",
     }
+    if not state.distribution:
+        document["data_distribution_disabled"] = True
+    if not state.failures:
+        document["data_distribution_disabled_for_ss_failures"] = True
     if state.maintenance:
         document["maintenance_zone"] = state.maintenance
         document["maintenance_seconds_remaining"] = max(0.0, state.maintenance_until - now)
@@ -149,6 +153,8 @@ def data(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str, bool
     """Return the state of the data and the fault tolerance."""
     state = cluster.state
     good, counted = storage.healthy(state, {worker.store for worker in live.values()}), storage.unfailed(state)
+    if not state.distribution:
+        good = counted = set(state.servers)  # The teams are told as they were when it was turned off: here, as whole.
     least = min(storage.replicas(state, counted), state.factor)
     name = "healthy"
     if not state.shards:

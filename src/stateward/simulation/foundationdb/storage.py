@@ -13,7 +13,7 @@ FIT = frozenset({"storage", "unset"})
 def step(state: State, live: dict[str, Worker], timing: Timing, passed: float, now: float) -> None:
     """Advance data distribution by some seconds; it stops while the database is unavailable."""
     register(state, live, now)
-    if not state.available:
+    if not state.available or not state.distribution:
         return
     detect_failures(state, live, timing, now)
     able = takers(state, live)
@@ -77,7 +77,7 @@ def detect_failures(state: State, live: dict[str, Worker], timing: Timing, now: 
     if state.maintenance and now >= state.maintenance_until:
         state.maintenance, state.maintenance_until = "", 0.0
     for server in state.servers.values():
-        if not server.failed and now - server.seen >= timing.patience:
+        if not server.failed and state.failures and now - server.seen >= timing.patience:
             server.failed = True
             state.maintenance, state.maintenance_until = "", 0.0
 

@@ -126,7 +126,7 @@ class Cluster(ClusterState):
         voters = reconfigure(self.voters, live, set(self.exclusions.values()), self.leader)
         if voters != self.voters:
             self.voters, self.version = voters, self.version + 1
-        if self.leader not in self.voters:
+        if self.leader not in self.voters and self._able():
             # An excluded leader abdicates, and another one is elected: meanwhile there is none.
             self.leader = ""
             self.evaluate()
@@ -167,9 +167,9 @@ class Cluster(ClusterState):
         present = self._present()
         if self.leader or not quorum(self.voters, present):
             return
-        able = [v for v in self.voters if v in present and v not in self.exclusions.values()] or [
-            v for v in self.voters if v in present
-        ]
+        able = self._able()
+        if not able:
+            return
         self.leader = self._context.rng.choice(able)
         self._context.count("election")
         processes = {n.id: n for n in self._processes.nodes.values() if n.reachable and n.id in present}
@@ -188,6 +188,15 @@ class Cluster(ClusterState):
             elif not node.reachable:
                 self._context.later(1.0, self._notice, node)
         self.version += 1
+
+    def _able(self) -> list[str]:
+        """Return the voters that can be elected now: those without an exclusion if there are any.
+
+        A manager without a successor stays: `Coordinator.abdicateTo` and `VotingOnlyNodePlugin` of Elasticsearch.
+        """
+        present, nodes = self._present(), {n.id: n for n in self._processes.nodes.values() if n.reachable}
+        able = [v for v in self.voters if v in present and nodes[v].electable]
+        return [v for v in able if v not in self.exclusions.values()] or able
 
     def _take_in(self, node: Node) -> None:
         self.advance()

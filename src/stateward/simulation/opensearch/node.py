@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from stateward.api.values import names
+from stateward.api.values.roles import VOTING_ONLY
 from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.process import Container
 from stateward.simulation.opensearch.behavior import DatabaseBehavior
@@ -86,8 +87,13 @@ class Node:
 
     @property
     def votes(self) -> bool:
-        """Whether it may vote and be elected."""
+        """Whether it may vote."""
         return "cluster_manager" in self.roles or "master" in self.roles
+
+    @property
+    def electable(self) -> bool:
+        """Whether it may be elected: in Elasticsearch, some nodes only vote."""
+        return self.votes and VOTING_ONLY not in self.roles
 
     @property
     def data(self) -> bool:

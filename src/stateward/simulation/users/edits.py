@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from stateward.api.values import names
 from stateward.api.values.base import Json
+from stateward.api.values.roles import VOTING_ONLY
 from stateward.simulation.world.engine_products import Product
 
 
@@ -180,6 +181,15 @@ def _roles(draft: Draft) -> bool:
     return True
 
 
+def _voting_only(draft: Draft) -> bool:
+    """Let the managers of a pool only vote, or be elected again; some can still be elected."""
+    managers = [pool for pool in draft.pools if draft.manages(pool)]
+    pool = draft.rng.choice(managers)
+    roles = pool["roles"]
+    pool["roles"] = [*roles, VOTING_ONLY] if VOTING_ONLY not in roles else [r for r in roles if r != VOTING_ONLY]
+    return any(VOTING_ONLY not in pool["roles"] for pool in managers)
+
+
 def _unavailable(draft: Draft) -> bool:
     draft.spec.setdefault("update", {})["maxUnavailable"] = draft.rng.choice((1, 2, 3, "50%", "100%"))
     return True
@@ -227,4 +237,5 @@ EDITS = (
     Edit("paused or resumed", 1, pause),
     Edit("roles changed", 1, _roles),
     Edit("invalid edit", 2, _invalid),
+    Edit("managers only vote, or can be elected again", 0, _voting_only),
 )

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from stateward.api.values.base import Json
+from stateward.api.values.roles import VOTING_ONLY
 from stateward.simulation.world.engine_products import Product
 from stateward.simulation.world.world import LIMITED, Layout
 
@@ -276,6 +277,23 @@ PROFILES = (
 )
 """In the order in which seeds take them."""
 
+VOTES_ONLY = Profile(
+    "managers that only vote",
+    edits=(
+        "managers only vote, or can be elected again",
+        "managers only vote, or can be elected again",
+        "pool grown",
+        "pool shrunk",
+        "managers renamed",
+        "member replacement requested",
+        "coordinated restart requested",
+        "version up",
+    ),
+    frequent_faults={"user edit": 4.0, "process crash": 2.0, "node powered off": 2.0, "voters change late": 1.0},
+    pools={"managers": 2, "tiebreaker": 1, "hot": 2},
+)
+"""For Elasticsearch, the engine that has such nodes."""
+
 OTHER_FAULTS = 0.3
 """Factor of the probability of faults that the profile of a run does not name."""
 PROFILE_EDITS = 0.75
@@ -287,6 +305,11 @@ def profile_of(seed: int, profiles: Sequence[Profile] = PROFILES) -> Profile | N
     return profiles[seed // 2 % len(profiles)] if seed % 2 else None
 
 
+def profiles_of(product: Product) -> Sequence[Profile]:
+    """Return the profiles of an engine of the search family."""
+    return (*PROFILES, VOTES_ONLY) if product.voting_only else PROFILES
+
+
 def pools_of(profile: Profile, product: Product) -> list[Json]:
     """Return the initial pools of a profile."""
     pools = [_pool(name, replicas, product) for name, replicas in profile.pools.items()]
@@ -296,6 +319,10 @@ def pools_of(profile: Profile, product: Product) -> list[Json]:
 
 
 def _pool(name: str, replicas: int, product: Product) -> Json:
-    roles: dict[str, list[Any]] = {"managers": [product.manager], "all": [product.manager, "data"]}
-    size = "1Gi" if name == "managers" else "5Gi"
+    roles: dict[str, list[Any]] = {
+        "managers": [product.manager],
+        "tiebreaker": [product.manager, VOTING_ONLY],
+        "all": [product.manager, "data"],
+    }
+    size = "1Gi" if name in ("managers", "tiebreaker") else "5Gi"
     return {"name": name, "replicas": replicas, "roles": roles.get(name, ["data"]), "storage": {"size": size}}

@@ -31,6 +31,8 @@ class Product:
     """A version whose image cannot be pulled."""
     broken: str
     """A version that exits as soon as it starts."""
+    voting_only: bool = False
+    """Whether it has nodes that vote and cannot be elected."""
 
     @property
     def engine(self) -> str:
@@ -71,6 +73,7 @@ PRODUCTS: Mapping[str, Product] = {
             versions=("7.17.28", "7.17.29", "8.18.8", "8.19.4"),
             absent="8.19.99",
             broken="8.19.98",
+            voting_only=True,
         ),
     )
 }
