@@ -19,6 +19,7 @@ from stateward.planning.safety.availability import last_electable
 from stateward.planning.safety.health_gate import health_problem
 from stateward.planning.steps.rollout.prepare import loses_with_pod, stage
 from stateward.planning.steps.rollout.restart_one import config_is_mounted, is_stopped, set_phase
+from stateward.planning.steps.rollout.stop_process import stop_problem
 
 
 def restart_all(facts: Facts, taken: frozenset[str]) -> StepResult:
@@ -78,15 +79,22 @@ def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, 
 def restarts_first(facts: Facts, members: Sequence[Member]) -> Wait | None:
     """Return the wait for restarts of other members, unless one of them can no longer be expected to end.
 
-    The disaster this prevents: the certificates of all members expire while one of them restarts, which ends when the
-    database answers. It never does before the others have restarted together, and these wait for the one.
+    The disasters this prevents: the certificates of all members expire while one of them restarts, which ends when the
+    database answers. It never does before the others have restarted together, and these wait for the one. Or its stop
+    is held back because a new pod has not joined, which can only talk to the others after their restart.
     """
     kept = {name for name in facts.obs.stopped & facts.going if is_stopped(facts.members[name])}
     others = sorted(facts.going - kept - {m.name for m in members})
-    ending = [name for name in others if not facts.overdue(facts.members[name])]
+    ending = [name for name in others if not (facts.overdue(facts.members[name]) or is_held_back(facts, name))]
     if not ending or facts.unanswered:
         return None
     return Wait(facts.obs.name, "RestartsFirst", f"{', '.join(ending)} is being restarted first")
+
+
+def is_held_back(facts: Facts, name: str) -> bool:
+    """Return whether a member that serves was to stop for so long that waiting is no longer expected to help."""
+    waited = max(facts.seconds_waited(name, reason) for reason in ("NotSafeYet", "AgentSilent"))
+    return waited > OVERDUE and stop_problem(facts, facts.members[name]) is not None
 
 
 def left_out(facts: Facts, members: Sequence[Member]) -> Wait | None:
