@@ -5,7 +5,7 @@ manager too many, a second zone. They count every member that is down or about t
 combines them for several members at once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.observation import Member, Unit
@@ -160,11 +160,26 @@ def can_be_elected(facts: Facts, member: Member) -> bool:
     return found is None or found.electable
 
 
+def last_electable(facts: Facts, changing: Collection[str]) -> frozenset[str]:
+    """Return the managers that could be elected no more, and after them none, once these members have changed.
+
+    The disaster this prevents: the managers become nodes that only vote, others are to come in their place, and these
+    cannot join, because no node can be elected any more.
+    """
+    without = facts.database.voting_exclusions if facts.database else frozenset[str]()
+    serving = (m for m in facts.obs.members if m.name in facts.up - without and facts.votes(m))
+    able = [m for m in serving if can_be_elected(facts, m)]
+    pools = {name for name, pool in facts.pools.items() if pool.voting and not pool.electable}
+    if any(m.name not in changing or m.pool not in pools for m in able):
+        return frozenset()
+    return frozenset(m.name for m in able)
+
+
 def voter_problem(facts: Facts, member: Member) -> str | None:
     """Return why a voter must stay up: one voter at a time, only while all others serve, and never without a quorum.
 
     The only manager may stop, because there is no other way to change it. It must stay if its pod holds the cluster
-    state, which would be lost.
+    state, which would be lost: also if others have that state, because a new pod joins only an elected manager.
     """
     if facts.database is None or not facts.votes(member):
         return None
@@ -173,7 +188,7 @@ def voter_problem(facts: Facts, member: Member) -> str | None:
         return f"manager {min(absent)} is down, and managers stop one at a time"
     if not other_managers(facts, member):
         kept = f"{member.name} is the only manager, and its pod holds the cluster state"
-        return kept if facts.ephemeral(member) and not quorum_without(facts, {member.name}) else None
+        return kept if facts.ephemeral(member) else None
     if member.name in facts.database.voters and not quorum_without(facts, {member.name}):
         lost = unused_problem(facts) or "the managers would lose their quorum"
         return None if needs_vote_moved(facts, member) else lost

@@ -54,12 +54,18 @@ def placeable(database: Database, unit: Unit, copy: Copy, now: float) -> bool:
 
 
 def allowed_nodes(database: Database, unit: Unit) -> Iterator[str]:
-    """Return the nodes that may take one more copy: data nodes in use, without a copy, not older than its source."""
+    """Return the nodes that may take one more copy: data nodes in use, without a copy, not older than its source.
+
+    A node that the settings of its index rule out is none. The disaster this prevents: a tier has one node and many
+    indices with a replica. The database explains only some of these copies at once, so the next change waits forever.
+    """
     taken = {name for copy in unit.copies for name in (copy.member, copy.target) if name}
     source = next((copy.member for copy in unit.copies if copy.primary and copy.live), "")
     version = database.nodes[source].version if source in database.nodes else ""
     for node in database.nodes.values():
         if not node.data or node.name in taken or node.name in database.draining:
+            continue
+        if unit.places is not None and node.name not in unit.places:
             continue
         if node.version == version or not newer(version, node.version):
             yield node.name

@@ -43,8 +43,7 @@ def move_targets(facts: Facts, unit: Unit) -> list[str]:
     """Return the members in service that could take a copy of the unit, as far as is known, the emptiest first."""
     if facts.database is None:
         return []
-    allowed = (name for name in allowed_nodes(facts.database, unit) if unit.places is None or name in unit.places)
-    able = [name for name in allowed if name in facts.up]
+    able = [name for name in allowed_nodes(facts.database, unit) if name in facts.up]
     return sorted(able, key=lambda name: (len(facts.units_of(name)), name))
 
 

@@ -99,3 +99,11 @@ def test_a_limit_of_the_operators_own_is_not_reported_as_another_clients() -> No
     said = problem(own, started("a", primary=True), missing()) or ""
     assert "another client" not in said
     assert "NODE_LEFT" in said
+
+
+def test_a_copy_that_its_index_allows_on_no_other_node_is_not_waited_for() -> None:
+    """A tier of one node cannot have two copies; the database explains this of a few copies only."""
+    copies = (started("a", primary=True), missing())
+    unit = o.Unit("logs[0]", 2, copies, places=frozenset("a"))
+    assert unit_problem(database(), unit, NOW) is None
+    assert unit_problem(database(), structs.replace(unit, places=frozenset("ab")), NOW) is not None

@@ -147,16 +147,21 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
 def replacement_order(facts: Facts, wanting: Collection[str]) -> list[str]:
     """Return the order in which members are replaced: those that have started to leave, then data before votes.
 
+    Those that get the role data come before those that have it. The disaster this prevents: a pool gets that role and
+    fewer members, and then another size of its volumes. Its only new member leaves without a successor, so its data has
+    no place, and the old ones wait for the end of its replacement.
+
     Those with the lowest versions come first. The disaster this prevents: an upgrade runs, and a pool gets fewer
     members and another storage class. An upgraded member leaves without a successor, a shard of it can only move to
     another upgraded one, and the others of its pool are upgraded only by their successors, which come later.
     """
 
-    def place(name: str) -> tuple[bool, bool, tuple[int, ...], str]:
+    def place(name: str) -> tuple[bool, bool, bool, tuple[int, ...], str]:
         member = facts.members[name]
         made = member.pod or member.workload
         version = parse(made.version) if made is not None else ()
-        return not is_leaving(facts, name), facts.votes(member), version, name
+        gains = takes_data(facts, name) and not facts.holds_data(member)
+        return not is_leaving(facts, name), not gains, facts.votes(member), version, name
 
     return sorted(wanting, key=place)
 

@@ -15,9 +15,11 @@ from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import Effect, Member, Process, ProtocolSwitch, Unknown
 from stateward.planning.model.phase import Phase
 from stateward.planning.model.process import AGENT_PATIENCE
+from stateward.planning.safety.availability import last_electable
 from stateward.planning.safety.health_gate import health_problem
 from stateward.planning.steps.rollout.prepare import loses_with_pod, stage
 from stateward.planning.steps.rollout.restart_one import config_is_mounted, is_stopped, set_phase
+from stateward.planning.steps.rollout.stop_process import stop_problem
 
 
 def restart_all(facts: Facts, taken: frozenset[str]) -> StepResult:
@@ -56,7 +58,7 @@ def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, 
     in_pods = tuple(data_in_pod(m) for m in members if not facts.managed(m) and loses_with_pod(facts, m))
     if in_pods:
         return (), in_pods
-    left = left_out(facts, members)
+    left = left_out(facts, members) or elects_none(facts, members)
     if left is not None:
         return (), (left,)
     if facts.crossing is ProtocolSwitch.SWITCHED:
@@ -77,15 +79,22 @@ def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, 
 def restarts_first(facts: Facts, members: Sequence[Member]) -> Wait | None:
     """Return the wait for restarts of other members, unless one of them can no longer be expected to end.
 
-    The disaster this prevents: the certificates of all members expire while one of them restarts, which ends when the
-    database answers. It never does before the others have restarted together, and these wait for the one.
+    The disasters this prevents: the certificates of all members expire while one of them restarts, which ends when the
+    database answers. It never does before the others have restarted together, and these wait for the one. Or its stop
+    is held back because a new pod has not joined, which can only talk to the others after their restart.
     """
     kept = {name for name in facts.obs.stopped & facts.going if is_stopped(facts.members[name])}
     others = sorted(facts.going - kept - {m.name for m in members})
-    ending = [name for name in others if not facts.overdue(facts.members[name])]
+    ending = [name for name in others if not (facts.overdue(facts.members[name]) or is_held_back(facts, name))]
     if not ending or facts.unanswered:
         return None
     return Wait(facts.obs.name, "RestartsFirst", f"{', '.join(ending)} is being restarted first")
+
+
+def is_held_back(facts: Facts, name: str) -> bool:
+    """Return whether a member that serves was to stop for so long that waiting is no longer expected to help."""
+    waited = max(facts.seconds_waited(name, reason) for reason in ("NotSafeYet", "AgentSilent"))
+    return waited > OVERDUE and stop_problem(facts, facts.members[name]) is not None
 
 
 def left_out(facts: Facts, members: Sequence[Member]) -> Wait | None:
@@ -107,6 +116,18 @@ def left_out(facts: Facts, members: Sequence[Member]) -> Wait | None:
     )
     stalled = facts.seconds_waited(member.name, "PoolNeeded") > OVERDUE
     return Wait(member.name, "PoolNeeded", text, stalled=stalled)
+
+
+def elects_none(facts: Facts, members: Sequence[Member]) -> Wait | None:
+    """Return the wait for another manager if none could be elected after the change of these members; else None."""
+    found = sorted(last_electable(facts, {m.name for m in members}))
+    if not found:
+        return None
+    text = (
+        f"only {', '.join(found)} can be elected, and with the change no manager could be: another one joins first, or"
+        " change these roles after the restart of all members together"
+    )
+    return Wait(facts.obs.name, "NotSafeYet", text, stalled=True)
 
 
 def data_in_pod(member: Member) -> Wait:

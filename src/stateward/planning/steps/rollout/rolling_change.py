@@ -26,11 +26,14 @@ from stateward.planning.model.actions import Move, MoveCopies
 from stateward.planning.model.intent import Intent, State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Effect, Member, SoleCopy
 from stateward.planning.model.phase import Phase
-from stateward.planning.safety.availability import sole_units
+from stateward.planning.safety.availability import last_electable, sole_units
 from stateward.planning.safety.health_gate import health_problem
 from stateward.planning.safety.safe_set import choose, room_left
 from stateward.planning.safety.sole_copies import is_moving_away, moves_for, sole_verdict
 from stateward.planning.steps.rollout.prepare import keeps_pod, prepare, stage
+
+MANAGER_FIRST = "it is the only manager that can be elected, and with the change it cannot be: another one joins first"
+"""Why a manager does not become a node that only votes."""
 
 
 class OtherWork(Struct, frozen=True):
@@ -130,15 +133,17 @@ def next_step(
     """Return what is done with the members of which some may go now, and why the others stay."""
     keeps = {m.name: keeps_pod(changes[m.name]) for m in waiting}
     verdicts = {m.name: verdict for m in waiting if (verdict := sole_verdict(facts, m, keeps=keeps[m.name]))}
-    chosen, reasons = pick(facts, [m for m in waiting if m.name not in verdicts])
+    leading = {m.name: MANAGER_FIRST for m in waiting if last_electable(facts, {m.name})}
+    chosen, reasons = pick(facts, [m for m in waiting if m.name not in verdicts | leading])
     part = prepare(facts, [facts.members[name] for name in chosen], changes)
     if not chosen and room_left(facts, 1) > 0 and facts.obs.desired.sole_copy is SoleCopy.MOVE:
-        freed = move_in_progress(facts, [m for m in waiting if m.name in verdicts])
+        freed = move_in_progress(facts, [m for m in waiting if m.name in verdicts.keys() - leading])
         moves = {m.name: moves_for(facts, m, drained) for m in freed}
         alone = [m for m in waiting if moves.get(m.name) and choose(facts, [m]).chosen][:1]
         part = merge(part, *(move_away(facts, m, changes[m.name], verdicts[m.name], moves[m.name]) for m in alone))
     rest = [m for m in waiting if m.name not in part.intents]
-    said = {m.name: verdicts.get(m.name) or reasons.get(m.name) or "it is later in the rollout order" for m in rest}
+    reasons = reasons | verdicts | leading
+    said = {m.name: reasons.get(m.name) or "it is later in the rollout order" for m in rest}
     return merge(part, *(hold_all([m], changes, "NotSafeYet", said[m.name]) for m in rest))
 
 

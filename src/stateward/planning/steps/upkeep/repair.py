@@ -166,9 +166,22 @@ def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
     if change.effect is Effect.REPLACE and facts.may_hold_data(member):
         return f"{change.describe()} cannot change on {member.name}: a new member takes its place"
     problem = downgrade_problem(facts, member) or broken_by_same_change(facts, member)
-    if problem is not None or member.pod is None or member.name not in facts.obs.records:
+    if problem is not None or member.pod is None or holds_nothing(facts, member, member.pod):
         return problem
     return lost_with_pod(facts, member) if loses_with_pod(facts, member) else None
+
+
+def holds_nothing(facts: Facts, member: Member, pod: Pod) -> bool:
+    """Return whether a pod holds nothing: its member never joined, or was lost with another pod, and is given up.
+
+    The disaster this prevents: managers are lost with their pods, the next ones do not start with a setting, and the
+    user agrees to a new cluster and corrects the setting. The correction never reaches them, so none forms it.
+    """
+    record = facts.obs.records.get(member.name)
+    if record is None:
+        return True
+    given_up = facts.database is None and facts.obs.bootstrap_again and not pod.ready
+    return given_up and record.pod not in ("", pod.ref.uid)
 
 
 def can_repair_in_pod(facts: Facts, member: Member) -> bool:

@@ -8,7 +8,7 @@ from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
 from stateward.planning.steps.membership.surge import frees_place
 from tests.unit.planning.pools import PoolSpec
-from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
+from tests.unit.planning.world import GIB, World, gateway, hot, managers, mixed, settled
 
 FULL = "0/4 nodes are available: 4 Insufficient memory. preemption: 0/4 nodes are available: 4 No preemption victims."
 MISSPELT = "fsat"
@@ -309,3 +309,12 @@ def test_managers_of_a_pool_that_shrinks_to_none_wait_for_others_and_do_not_coun
     world = settled(mixed(3), hot(2), indices=((2,),)).edit(pools=[hot(0, "all"), mixed(2, "hot")]).run()
     assert {name.rpartition("-")[0] for name in world.pods()} == {"c-hot"}
     assert world.voters <= world.pods().keys()
+
+
+def test_members_that_get_the_role_data_are_replaced_before_the_only_one_that_has_it() -> None:
+    """The disaster this prevents: their pool shrinks, so the only one gets no successor, and they wait for its end."""
+    world = settled(managers(3, "a"), hot(1, "b"), indices=((1,), (1,)))
+    world.edit(pools=[hot(3, "a"), managers(3, "b")])
+    world.until(lambda w: [n for n, pod in w.joined().items() if pod.data] == ["c-a-3"])
+    world.edit(pools=[hot(2, "a", size=5 * GIB), managers(3, "b")]).run()
+    assert sum(name.startswith("c-a-") for name in world.pods()) == 2

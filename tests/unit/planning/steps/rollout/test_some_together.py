@@ -123,3 +123,23 @@ def test_all_restart_together_although_one_hangs_after_a_restart_without_a_chang
     made.hang |= set((pod.given or pod.inputs).items())
     made.schedule = o.Schedule("schedule-coordinated")
     made.until(lambda w: len(w.did(a.StopProcess)) == 6)
+
+
+def test_all_restart_together_although_a_recorded_stop_is_held_back_for_long() -> None:
+    """The disaster this prevents: a new pod joins only when the others have the change of all, which they restart for.
+
+    They wait for the restart of one that serves, and this one does not stop while the new pod is down.
+    """
+    made = world(max_unavailable=1).edit(stumbling={"c-hot-2"})
+    held, others = "c-managers-1", {"c-managers-0", "c-managers-2", "c-hot-0", "c-hot-1"}
+    made.kill("c-hot-2").ticks(3)
+    for name in (held, *others):
+        pod = made.bodies[name].pod
+        assert pod is not None
+        pod.phase, pod.begun = ("stop", True) if name == held else ("schedule-coordinated", False)
+    made.ticks(50)
+    assert not made.did(a.StopProcess)
+    assert "c-hot-2 is down" in {w.subject: w.message for w in made.plan().waits}[held]
+    made.until(lambda w: others <= set(w.did(a.StopProcess)), limit=20)
+    made.edit(stumbling=set()).run()
+    assert held in made.did(a.StopProcess)

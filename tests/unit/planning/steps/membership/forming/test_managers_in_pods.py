@@ -152,3 +152,19 @@ def test_the_grant_goes_to_another_manager_if_the_one_on_record_leaves_before_it
     world = not_first(hot(2)).until(lambda w: bool(w.did(a.RecordBootstrap)))
     world.edit(pools=[managers(1, "masters", ephemeral=True), hot(2)], policy={}).run()
     assert world.did(a.GrantBootstrap) == ["c-masters-0"]
+
+
+def test_managers_whose_next_pods_do_not_start_are_corrected_and_form_the_cluster_that_the_user_agrees_to() -> None:
+    """The disaster this prevents: these pods hold nothing, and yet are kept, because their names have joined before."""
+    bad = managers(ephemeral=True, config={"config/a": "bad"})
+    world = World(managers(ephemeral=True), hot(2)).run()
+    world.edit(crash={("config/a", "bad")}, lossy=True, pools=[bad, hot(2)])
+    for name in NAMES:
+        workload = world.bodies[name].workload
+        assert workload is not None
+        workload.inputs = {**workload.inputs, "config/a": "bad"}
+        world.kill(name)
+    world.edit(identity="", voters=set()).ticks(10)
+    assert "ManagersLost" in reasons(world)
+    world.edit(pools=[managers(ephemeral=True), hot(2)], bootstrap_again=True)
+    world.until(lambda w: bool(w.did(a.GrantBootstrap)[1:]))

@@ -1,8 +1,11 @@
 """Nodes that vote and are never elected take over no vote: without another manager the cluster would elect none."""
 
+from msgspec.structs import replace
+
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
+from stateward.planning.plan import Plan, plan
 from stateward.planning.safety.availability import voter_problem
 from tests.unit.planning.pools import tiebreaker
 from tests.unit.planning.steps.rollout.test_restart import NEW, set_phase, world
@@ -41,3 +44,57 @@ def test_the_last_manager_does_not_leave_while_only_nodes_that_are_never_elected
     made.edit(pools=[managers(1), tiebreaker(1), hot(2)]).run()
     assert made.did(a.Release) == ["c-managers-1"]
     assert made.available
+
+
+def test_a_pod_with_state_stays_also_if_nodes_that_are_never_elected_are_a_majority() -> None:
+    """The disaster this prevents: its next pod is empty, joins only an elected manager, and none can be elected."""
+    made = world(managers(1, ephemeral=True), tiebreaker(2), hot(2))
+    assert len(made.voters) == 3
+    made.edit(pools=[managers(1, ephemeral=True, config={"template/a": "1"}), tiebreaker(2), hot(2)]).ticks(30)
+    assert not made.did(a.DeletePod)
+    (wait,) = [w for w in made.plan().waits if w.subject == "c-managers-0"]
+    assert wait.message.endswith("c-managers-0 is the only manager, and its pod holds the cluster state")
+
+
+def edited(*, beside: bool) -> Plan:
+    """Return the plan after the managers were changed to nodes that are never elected, perhaps with others beside."""
+    pools = (managers(1), tiebreaker(2), *([managers(1, "masters")] if beside else []))
+    seen = world(*pools, hot(2)).observe()
+    changes = {"managers": {"electable": False, "inputs": {**managers(1).inputs("2.17.1"), "template/roles": "1"}}}
+    desired = tuple(replace(pool, **changes.get(pool.name, {})) for pool in seen.desired.pools)
+    return plan(replace(seen, desired=replace(seen.desired, pools=desired)), 1e6 + 10_000)
+
+
+def test_the_last_manager_that_can_be_elected_stays_one_until_another_one_has_joined() -> None:
+    """The disaster this prevents: managers become nodes that only vote, and new ones join only an elected one."""
+    assert "c-managers-0" in {getattr(action, "member", "") for action in edited(beside=True).actions}
+    made = edited(beside=False)
+    assert not made.actions
+    assert made.intents["c-managers-0"].sentence == (
+        "c-managers-0 waits (template/roles): it is the only manager that can be elected, and with the change it cannot"
+        " be: another one joins first"
+    )
+
+
+def restarted_together(**change: bool) -> Plan:
+    """Return the plan of a restart of all members together after the pool of the managers was changed."""
+    made = world(managers(), hot(2))
+    made.schedule = o.Schedule("schedule-coordinated")
+    seen = made.ticks(1).observe()
+    desired = tuple(replace(pool, **(change if pool.name == "managers" else {})) for pool in seen.desired.pools)
+    return plan(replace(seen, desired=replace(seen.desired, pools=desired)), made.now)
+
+
+def test_managers_do_not_all_become_nodes_that_only_vote_in_one_restart() -> None:
+    told = restarted_together(electable=False)
+    assert not told.actions
+    (wait,) = [w for w in told.waits if w.reason == "NotSafeYet"]
+    assert wait.message == (
+        "only c-managers-0, c-managers-1, c-managers-2 can be elected, and with the change no manager could be: another"
+        " one joins first, or change these roles after the restart of all members together"
+    )
+
+
+def test_managers_whose_pool_loses_their_role_keep_it_and_restart_with_the_others() -> None:
+    told = restarted_together(electable=False, voting=False)
+    assert {x.phase for x in told.actions if isinstance(x, a.SetPhase)} == {o.Phase.STOP_COORDINATED}
