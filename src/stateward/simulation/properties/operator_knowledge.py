@@ -31,6 +31,8 @@ class DatabaseKnowledge(Struct, frozen=True):
     """By shard, the nodes with any copy."""
     moving: Mapping[str, frozenset[str]] = {}
     """By shard, the nodes whose copy is relocating to another one."""
+    electable: frozenset[str] = frozenset()
+    """Nodes that may vote and be elected."""
     drained: frozenset[str] = frozenset()
     """Nodes that the database drains."""
     tolerance: int | None = None
@@ -49,6 +51,7 @@ def known_database(cluster: Cluster, at: float) -> DatabaseKnowledge:
         seen=frozenset(cluster.seen),
         voters=cluster.names_of_voters(),
         voting=frozenset(node.name for node in cluster.nodes.values() if node.votes),
+        electable=frozenset(node.name for node in cluster.nodes.values() if node.electable),
         data=frozenset(node.name for node in cluster.nodes.values() if node.data),
         holders={
             shard.name: frozenset(name[c.node] for c in shard.copies if c.active and c.node in name)

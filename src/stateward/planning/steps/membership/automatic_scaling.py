@@ -185,8 +185,11 @@ def paused(recorded: PoolSize) -> PoolSize:
 
 
 def measurable(facts: Facts, pool: Pool) -> tuple[Member, ...] | None:
-    """Return the members of a pool; None while one does not serve, is missing, or leaves."""
-    mine = tuple(m for m in facts.obs.members if m.pool == pool.name and m.present)
+    """Return the members of a pool; None while one does not serve, is missing, or leaves.
+
+    One that was released is none any more: its pod may stay on a lost node for days.
+    """
+    mine = tuple(m for m in facts.obs.members if m.pool == pool.name and m.alive)
     draining = facts.database.draining if facts.database is not None else frozenset[str]()
     leaving = {*facts.obs.removals, *draining}
     if len(mine) != pool.replicas or not all(m.name in facts.up and m.name not in leaving for m in mine):
@@ -236,9 +239,13 @@ def cpu_loads(facts: Facts, members: tuple[Member, ...]) -> Iterator[int]:
 
 
 def at_rest(facts: Facts) -> bool:
-    """Return whether nothing moves and nothing is missing anywhere in the cluster."""
+    """Return whether nothing moves and nothing is missing anywhere in the cluster.
+
+    A replaced member leaves its volume, which stays on the list for as long as it is kept.
+    """
     database = facts.database
-    if database is None or database.health is not Health.GREEN or database.draining or facts.obs.removals:
+    replaced = any(m.alive and m.name in facts.obs.removals for m in facts.obs.members)
+    if database is None or database.health is not Health.GREEN or database.draining or replaced:
         return False
     moving = any(copy.target or copy.state is CopyState.INITIALIZING for u in database.units for copy in u.copies)
     wanted = sum(pool.replicas for pool in facts.obs.desired.pools)

@@ -31,7 +31,7 @@ def _create(facts: Facts, origin: str) -> StepResult:
     """Return the restore once all members serve, so that the database can spread the shards over them."""
     obs = facts.obs
     wanted = sum(pool.replicas for pool in obs.desired.pools)
-    mine = [m.name for m in obs.members if m.pool in facts.pools]
+    mine = [m.name for m in obs.members if m.alive and m.pool in facts.pools]
     away = [name for name in mine if name not in facts.up]
     if away or len(mine) < wanted:
         named = f"; not yet: {first_of(away, NAMED)}" if away else ""

@@ -13,7 +13,7 @@ from stateward.planning.steps.membership.scale import replacements
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import hot, managers, mixed
 from tests.unit.planning.safety.test_choice import facts_of
-from tests.unit.planning.world import settled
+from tests.unit.planning.world import GIB, settled
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,21 @@ def test_a_cluster_is_not_at_rest_while_a_copy_is_built_or_moves(copy: o.Copy, r
     unit = o.Unit("logs[0]", 1, (o.Copy(o.CopyState.STARTED, True, "hot-0"), copy))
     facts = derive(replace(seen, database=replace(seen.database, units=(unit,))), NOW)
     assert at_rest(facts) is rests
+
+
+@pytest.mark.parametrize(("used", "stuck", "members"), [(20, False, 2), (336, True, 4)])
+def test_what_a_replaced_member_leaves_does_not_keep_its_pool_from_changing_its_number(
+    used: int, stuck: bool, members: int
+) -> None:
+    """The disaster this prevents: a volume is kept, or a pod does not end, and the pool keeps its number for good."""
+    rule = o.ScalingRule(o.Measure.DISK, above=70, below=50)
+    pools = managers(), hot(3, scaling=o.Scaling(lowest=2, highest=6, rules=(rule,)))
+    asked = o.Replacement(replace=frozenset({"c-hot-1"}))
+    world = settled(*pools, indices=((2,), (2,))).edit(policy={"replacement": asked}, disk_total=100 * GIB)
+    world.edit(spread={"hot": 180 * GIB}, stuck={"c-hot-1"} if stuck else set[str]())
+    world.until(lambda w: w.did(a.Release) == ["c-hot-1"]).ticks(12)
+    assert world.status.pending_removals
+    world.edit(spread={"hot": used * GIB}).until(lambda w: w.observe().sizes["hot"].replicas == members, limit=450)
 
 
 def test_managers_that_are_given_up_at_once_wait_for_no_vote_of_one_that_may_not_leave() -> None:

@@ -97,3 +97,10 @@ def test_members_are_changed_and_repaired_while_the_restore_goes_on() -> None:
 def test_a_cluster_that_was_formed_without_one_needs_none() -> None:
     world = settled(managers(), hot())
     assert not restored(world)
+
+
+def test_a_kept_volume_of_a_member_that_is_no_longer_wanted_does_not_hold_the_restore() -> None:
+    """The disaster this prevents: a pool shrinks while the cluster forms, and the restore waits for its last member."""
+    world = beginning().edit(unschedulable={"c-hot-2"}).ticks(20)
+    world.edit(pools=[managers(), hot(2)]).until(lambda w: bool(restored(w)))
+    assert world.bodies["c-hot-2"].claim is not None
