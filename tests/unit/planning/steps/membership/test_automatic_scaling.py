@@ -227,11 +227,26 @@ def test_a_flexible_shard_keeps_no_pool_large() -> None:
     assert hots(minutes(with_disks(world, 5), 90)) == 2
 
 
+def test_a_pool_that_begins_to_scale_while_a_member_is_replaced_keeps_no_member_more() -> None:
+    world = settled(managers(), hot(3), indices=((2,),))
+    world.edit(policy={"replacement": o.Replacement(replace=frozenset({"c-hot-1"}))})
+    while hots(world) == 3:
+        world.tick()
+    assert hots(world) == 4
+    assert hots(world.edit(pools=[managers(), hot(3, scaling=BOUNDS)]).run()) == 3
+    assert recorded(world).replicas == 3
+
+
+def test_a_pool_without_members_begins_to_scale_with_the_number_of_the_spec() -> None:
+    world = settled(managers(), hot(3), hot(0, "cold"))
+    world.edit(pools=[managers(), hot(3), hot(3, "cold", scaling=BOUNDS)]).run()
+    assert sum(body.pool == "cold" and body.workload is not None for body in world.bodies.values()) == 3
+
+
 def test_a_pool_whose_status_was_lost_keeps_the_members_that_it_has() -> None:
     world = minutes(with_disks(scaled(DISK), 98), 15).run()
     assert hots(world) == 5
-    pools = [replace(pool, scaling=None) for pool in world.status.pools]
-    world.edit(status=replace(world.status, pools=pools)).run()
+    world.edit(status=replace(world.status, pools=[])).run()
     assert hots(world) == 5
     assert recorded(world).replicas == 5
 
