@@ -122,8 +122,10 @@ def _compiled(name: str, source: str, *, quick: bool = False) -> tuple[gotpl.Tem
         template = gotpl.Template(source, name=name, functions=available, missing_key="error", sandbox=policy)
     except gotpl.TemplateSyntaxError as error:
         raise TemplateProblem(name, error.line, _syntax(error)) from error
-    except gotpl.TemplateError as error:
+    except (gotpl.TemplateError, ValueError) as error:
         raise TemplateProblem(name, 0, str(error)) from error
+    except RecursionError as error:
+        raise TemplateProblem(name, 0, "has too many parts within each other") from error
     make_pay(template, fuel)
     return template, fuel
 

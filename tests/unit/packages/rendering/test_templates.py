@@ -189,6 +189,18 @@ def test_syntax_is_checked_without_values() -> None:
         parse("t.yaml", "{{ end }}")
 
 
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("{{ 1" + "0" * 5000 + " }}", "Exceeds the limit"),
+        ("{{ if .A }}" + "{{ else if .A }}" * 5000 + "{{ end }}", "too many parts within each other"),
+    ],
+)
+def test_what_the_parser_cannot_bear_is_an_error_of_the_template(source: str, words: str) -> None:
+    with pytest.raises(TemplateProblem, match=words):
+        parse("t.yaml", source)
+
+
 def test_a_size_counts_characters_and_elements_and_stops_when_it_is_too_large() -> None:
     assert size_of(["ab", {"k": "v"}]) == 1 + 3 + 1 + 2 + 2
     endless: list[Any] = []
