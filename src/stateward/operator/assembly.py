@@ -95,6 +95,7 @@ class Operator:
             forecast=forecast,
             wave=options.wave,
         )
+        self._turns = common.turns
         self.controllers = {family.kind.engine: Controller(family, common) for family in families}
         self.companions: list[Companion] = []
 
@@ -117,7 +118,8 @@ class Operator:
         controller = self.controllers[kind_of(new).engine]
         existing = controller.caches.cluster_objects(key) if controller.caches.synced else None
         level = Level(self.options.pod_policy)
-        verdict = judge(controller.family, new, old, existing, self.clock.now().timestamp(), level)
+        async with self._turns.one():
+            verdict = judge(controller.family, new, old, existing, self.clock.now().timestamp(), level)
         if verdict.refused or not changed(new, old) or not controller.caches.synced:
             return verdict
         refused = await faults_added(ServerValidation(self._api, controller.family), new, old)
@@ -125,7 +127,9 @@ class Operator:
             return Verdict(refused, verdict.warnings)
         doubts = await advance_warnings(self._api, controller.family, new, controller.caches.shared)
         # A warning and not a refusal: what the spec names may be created, or allowed, after the cluster.
-        rights = PodRights(self._api, controller.family, labelled=self.options.pod_references == LABELLED)
+        rights = PodRights(
+            self._api, controller.family, labelled=self.options.pod_references == LABELLED, turns=self._turns
+        )
         barred = tuple(refusal.message for refusal in await rights.of_spec(new))
         return Verdict(warnings=(*verdict.warnings, *barred, *doubts))
 

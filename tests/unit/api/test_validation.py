@@ -290,8 +290,9 @@ class TestNesting:
             inside: dict[str, Any] = {field: {"spec": {"a": large}}}
             path, said = only(cluster(**inside))
             assert path.startswith(f"spec.{field}.spec.a")
-            assert said == "is too much: a spec may have 50,000 values"
-        assert "50,000" not in str(found(cluster(config={"a": [1] * 49_000})))
+            assert said.startswith("is too much: a spec may have 50,000 values")
+        # Three pools share it.
+        assert "50,000" not in str(found(cluster(config={"a": [1] * 16_000})))
 
 
 def java(options: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """An API server that misbehaves on demand: each request is answered by the next step of a script."""
 
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,13 +20,22 @@ Step = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass
 class FakeServer:
-    """Answers requests with `steps`, one after the other, and keeps what it was asked."""
+    """Answers requests with `steps`, one after the other, and keeps what it was asked.
+
+    Requests for the version of the state (lists of one object) are answered with `versions`, one after the other, and
+    then with one far in the future; what was asked so is kept apart.
+    """
 
     steps: list[Step] = field(default_factory=list)
+    versions: list[Step] = field(default_factory=list)
+    compared: list[web.Request] = field(default_factory=list)
     requests: list[web.Request] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
+        if request.query.get("limit") == "1":
+            self.compared.append(request)
+            return await (self.versions.pop(0) if self.versions else page(version=10**9))(request)
         self.requests.append(request)
         self.bodies.append(await request.read())
         if not self.steps:
@@ -36,10 +45,13 @@ class FakeServer:
 
 @asynccontextmanager
 async def serving(
-    *steps: Step, limits: Limits | None = None, told: Callable[[float], None] | None = None
+    *steps: Step,
+    versions: Sequence[Step] = (),
+    limits: Limits | None = None,
+    told: Callable[[float], None] | None = None,
 ) -> AsyncGenerator[tuple[FakeServer, HttpApi]]:
     """Run the server with a script; yields it and a client of it."""
-    fake = FakeServer(list(steps))
+    fake = FakeServer(list(steps), list(versions))
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", fake.handle)
     async with TestServer(app) as server:

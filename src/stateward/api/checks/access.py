@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from stateward.api.checks.config import check_settings
 from stateward.api.checks.pools.resources import check_resources
-from stateward.api.checks.template import check_template, listed, mapped
+from stateward.api.checks.template import check_named, check_template, listed, mapped
 from stateward.api.checks.update import check_service
 from stateward.api.kinds.access.dashboards import Dashboards
 from stateward.api.kinds.access.metrics import Metrics
@@ -50,6 +50,7 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
         return
     yield from check_settings(f"{_PATH}.config", asked.config, reason_owned)
     yield from check_template(f"{_PATH}.podTemplate", asked.pod_template, _Container())
+    yield from check_named([(f"{_PATH}.podTemplate", asked.pod_template)])
     yield from check_resources(f"{_PATH}.resources", asked.resources)
     yield from _environment(asked)
     yield from check_service(f"{_PATH}.service", asked.service)
@@ -73,6 +74,7 @@ def check_metrics(asked: Metrics | None, *containers: str) -> Iterator[Problem]:
     yield from check_resources("spec.metrics.resources", asked.resources)
     for name in containers:
         yield from check_template("spec.metrics.podTemplate", asked.pod_template, _Container(name, "spec.metrics"))
+    yield from check_named([("spec.metrics.podTemplate", asked.pod_template)])
 
 
 def _environment(asked: Dashboards) -> Iterator[Problem]:

@@ -5,12 +5,13 @@ noticed only there, or never: lists that are merged by name need names.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, cast
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.products import Product, product_of
 from stateward.api.kinds.search import SearchCluster
+from stateward.api.pod_policy import config_maps, references
 from stateward.api.values.base import GROUP, Json
 from stateward.api.values.names import ANNOTATION_RESTARTED
 from stateward.api.values.problem import Problem
@@ -27,6 +28,11 @@ _OWNED_BY_ENGINE: Mapping[str, str] = {
     "command": "Stateward starts the database",
     "args": "Stateward starts the database; use {instead}",
 }
+MOST_NAMED = 500
+"""Objects that the pods of a cluster may name.
+
+The disaster this prevents: the operator reads them one by one, in each round, and one spec names sixteen thousand.
+"""
 
 
 class Database(Protocol):
@@ -51,9 +57,24 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
 
 def check_all(cluster: Cluster, database: Database) -> Iterator[Problem]:
     """Yield what is wrong with the overrides of a cluster of any engine."""
-    yield from check_template("spec.podTemplate", cluster.spec.pod_template, database)
-    for i, pool in enumerate(cluster.spec.pools):
-        yield from check_template(f"spec.pools[{i}].podTemplate", pool.pod_template, database)
+    templates = [("spec.podTemplate", cluster.spec.pod_template)]
+    templates += [(f"spec.pools[{i}].podTemplate", pool.pod_template) for i, pool in enumerate(cluster.spec.pools)]
+    for path, template in templates:
+        yield from check_template(path, template, database)
+    yield from check_named(templates)
+
+
+def check_named(templates: Iterable[tuple[str, Json | None]]) -> Iterator[Problem]:
+    """Yield the template, of those at these paths, with which pods name too many ConfigMaps, Secrets and other objects.
+
+    It says nothing about a single template: what a pool changes of the template of all pools can only take names away.
+    """
+    known = set[tuple[str, str]]()
+    for path, template in templates:
+        known |= {(r.kind, r.name) for r in (*references(template or {}), *config_maps(template or {})) if r.name}
+        if len(known) > MOST_NAMED:
+            yield Problem(path, len(known), f"names too much: the pods of a cluster may name {MOST_NAMED} objects")
+            return
 
 
 def environment(template: Json | None, product: Product) -> dict[str, str]:

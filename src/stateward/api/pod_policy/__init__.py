@@ -8,7 +8,7 @@ reads, say whether they may be used. Imports nothing but `stateward.api`.
 from stateward.api.pod_policy.account import Account, account
 from stateward.api.pod_policy.baseline import BASELINE
 from stateward.api.pod_policy.finding import Finding, Level, Path
-from stateward.api.pod_policy.references import Reference, references
+from stateward.api.pod_policy.references import Reference, config_maps, references
 from stateward.api.pod_policy.restricted import RESTRICTED
 from stateward.api.pod_policy.shape import malformed
 from stateward.api.pod_policy.source import Places, source
@@ -24,6 +24,7 @@ __all__ = [
     "Places",
     "Reference",
     "account",
+    "config_maps",
     "malformed",
     "references",
     "source",

@@ -10,7 +10,7 @@ from stateward.api.values.base import Json
 
 SECRET = "Secret"  # noqa: S105 - a kind
 CLAIM, VOLUME, PROVIDER_CLASS = "PersistentVolumeClaim", "PersistentVolume", "SecretProviderClass"
-DEVICES = "ResourceClaim"
+DEVICES, CONFIG_MAP = "ResourceClaim", "ConfigMap"
 
 STORAGE = "storage of kind"
 """Stands for a kind: storage that a volume names by its address, which no object of the namespace can allow."""
@@ -36,6 +36,20 @@ def references(template: Json) -> tuple[Reference, ...]:
     """
     found = [*_variables(template), *_volumes(template), *_of_pod(template)]
     return tuple({(r.kind, r.name): r for r in reversed(found) if r.name}.values())[::-1]
+
+
+def config_maps(template: Json) -> Iterator[Reference]:
+    """Yield the ConfigMaps, which need no permission; more than once if they are used more than once."""
+    for path, container in containers(template):
+        for at, variable in items(container, "env", path):
+            named = inner(variable, "valueFrom", "configMapKeyRef").get("name")
+            yield Reference(CONFIG_MAP, str(named or ""), (*at, "valueFrom", "configMapKeyRef", "name"))
+        for at, source in items(container, "envFrom", path):
+            yield Reference(CONFIG_MAP, str(inner(source, "configMapRef").get("name") or ""), (*at, "configMapRef"))
+    for path, volume in volumes(template):
+        yield Reference(CONFIG_MAP, str(inner(volume, "configMap").get("name") or ""), (*path, "configMap", "name"))
+        for at, source in items(inner(volume, "projected"), "sources", (*path, "projected")):
+            yield Reference(CONFIG_MAP, str(inner(source, "configMap").get("name") or ""), (*at, "configMap", "name"))
 
 
 def _variables(template: Json) -> Iterator[Reference]:

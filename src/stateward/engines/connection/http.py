@@ -21,6 +21,7 @@ _KEPT_SECONDS = 5.0
 progress, far shorter than that of a settled one. Each connection with TLS has buffers of 300 KiB.
 """
 _CHUNK = 1 << 16
+READS = ("GET", "HEAD")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,7 @@ class HttpTransport:
                 headers=headers,
                 timeout=timeout,
                 allow_redirects=False,
+                middlewares=() if call.method in READS else (_once,),
                 **self._secured(call.endpoint),
             ) as response:
                 return Answer(response.status, await self._read(response, call))
@@ -80,8 +82,9 @@ class HttpTransport:
         except BadAccessError as error:
             raise UnreachableError(str(error)) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
+            reason = error.reason if isinstance(error, _UnansweredError) else error
             without_frames(error)
-            raise UnreachableError(f"{call.endpoint} cannot be reached: {failure_text(error)}") from error
+            raise UnreachableError(f"{call.endpoint} cannot be reached: {failure_text(reason)}") from error
 
     def _secured(self, endpoint: str) -> dict[str, Any]:
         """Return the TLS arguments of a request; `https` is always verified."""
@@ -108,6 +111,28 @@ class HttpTransport:
             if call.room is not None:
                 await call.room.take(len(chunk))
         return bytes(body)
+
+
+class _UnansweredError(aiohttp.ClientError):
+    """A write whose connection broke before the answer."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Send a write once: aiohttp itself repeats a PUT or DELETE whose connection broke, also if it was executed.
+
+    The disaster this prevents: the first request begins a snapshot and its answer is lost; the second is refused,
+    because there is a snapshot of that name; and the refusal counts as the answer.
+    """
+    try:
+        return await handler(request)
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+        raise  # Nothing was sent, and aiohttp does not repeat it.
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise _UnansweredError(error) from error
 
 
 def without_frames(error: BaseException | None) -> None:

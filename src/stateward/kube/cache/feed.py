@@ -47,6 +47,15 @@ class Feed(Generic[K]):
         """Process that everything up to `version` has been sent."""
         self._source.progress(version)
 
+    def forgotten(self, objects: Iterable[K], version: str, troubles: Iterable[Unreadable] = ()) -> Key | None:
+        """Return an object that the whole state at `version` shows as it was before a change that this watch has shown.
+
+        A server that goes on does not forget; one that was restored from a backup does, also if its versions continue
+        far above those of before (`etcdutl snapshot restore --bump-revision`).
+        """
+        shown = [(key_of(obj), obj.metadata) for obj in (*objects, *troubles)]
+        return next((key for key, meta in shown if self._table.forgotten(key, meta, version)), None)
+
     def replace(self, objects: Iterable[K], version: str, troubles: Iterable[Unreadable] = ()) -> None:
         """Process the whole state at `version`; missing objects were deleted while no watch was active."""
         present: dict[Key, str] = {}

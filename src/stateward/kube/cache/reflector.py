@@ -1,10 +1,14 @@
 """Keeps a store equal to the API server: reads the state once, then follows all changes.
 
 A stream that ends, resets or times out continues where it stopped. A stream that is silent for too long counts as
-broken, because a half-open connection is indistinguishable from a quiet cluster. A server that was restored is silent
-too, to a watch from a version that it has not reached: after a silence the reflector reads the server's version. If the
-server no longer has a version (410, as status or in the stream), the reflector reads the state again; missing objects
-were deleted meanwhile. Errors are retried with growing delays, and always reported.
+broken, because a half-open connection is indistinguishable from a quiet cluster. If the server no longer has a version
+(410, as status or in the stream), the reflector reads the state again; missing objects were deleted meanwhile. Errors
+are retried with growing delays, and always reported.
+
+A server that was restored from a backup is silent to a watch from a version that it has not reached, and then sends
+only what comes after it: what was lost or came back in between stays unknown. So the reflector compares the versions
+before it continues a watch that broke, was silent, or ended before its time; and a state that is read again must show
+what was read before.
 
 Rights in a namespace end with the namespace. A refused watch counts as empty if the server says that its namespace does
 not exist: without that, one deleted namespace would keep a process from its work in all others.
@@ -45,6 +49,8 @@ from stateward.kube.timing.observers import Unobserved, WatchObserver
 
 # A quiet stream that lived this long was healthy.
 _SETTLED_SECONDS = 10.0
+# A server ends a stream at the requested time, or a little before.
+_EARLY_SECONDS = 10.0
 _log = structlog.get_logger(__name__)
 
 
@@ -91,6 +97,7 @@ class Reflector(Generic[K]):
         self._version = ""
         self._failures = 0
         self._absent = False
+        self._doubted = False
 
     async def run(self) -> NoReturn:
         """Feed the store until cancelled; `trouble` describes the present problem, empty if there is none.
@@ -111,11 +118,12 @@ class Reflector(Generic[K]):
         except ApiError as error:
             await self._recover(error)
         except TimeoutError:
-            await self._refuse_a_restored_state()
             await self._recover(None)
 
     async def _round(self) -> None:
         if self._version:
+            if self._doubted:
+                await self._refuse_a_restored_state()
             await self._follow(WatchStart(self._version, timeout_seconds=self._lifetime()), None)
         elif self._watch_lists:
             await self._start_with_stream()
@@ -138,7 +146,7 @@ class Reflector(Generic[K]):
     async def _start_with_list(self) -> None:
         began = self._clock.monotonic()
         state = await list_all(self._api, self._resource, self._selection, self._options.page_size)
-        self._replace(state, began)
+        await self._replace(state, began)
 
     async def _follow(self, start: WatchStart, loading: InitialState[K] | None) -> None:
         began, heard = self._clock.monotonic(), False
@@ -148,10 +156,12 @@ class Reflector(Generic[K]):
                 if loading is None or loading.ended:
                     self._heard(event)
                 elif loading.take(event):
-                    self._replace(loading, began)
+                    await self._replace(loading, began)
         if loading is not None and not loading.ended:
             raise TransportError("the stream ended before the initial state was complete")
-        self._ended(heard=heard or self._clock.monotonic() - began > _SETTLED_SECONDS)
+        lived = self._clock.monotonic() - began
+        self._doubted = self._doubted or lived < start.timeout_seconds - _EARLY_SECONDS
+        self._ended(heard=heard or lived > _SETTLED_SECONDS)
 
     async def _next(self, stream: AsyncGenerator[WatchEvent[K], None]) -> WatchEvent[K] | None:
         async with self._clock.timeout(self._options.silence):
@@ -172,14 +182,20 @@ class Reflector(Generic[K]):
             self._feed.heard_trouble(event)
         self._version = self._feed.version
 
-    def _replace(self, state: InitialState[K], began: float) -> None:
+    async def _replace(self, state: InitialState[K], began: float) -> None:
         self._refuse_half_a_namespace()
+        if is_older(state.version, self._feed.version):
+            # A server that lags behind the others also shows an old state.
+            await self._refuse_a_restored_state()
         for trouble in state.troubles:
             self._observer.unreadable(self._name)
             _log.error("an object cannot be read", store=self._name, key=trouble.key, reason=trouble.reason)
         objects = state.hand_over()
+        if (key := self._feed.forgotten(objects, state.version, state.troubles)) is not None:
+            self._restored(f"{key} as it was before what is known of it")
         self._feed.replace(objects, state.version, state.troubles)
         self._version = state.version
+        self._doubted = False
         self._well()
         self._observer.listed(self._name, len(objects), self._clock.monotonic() - began)
 
@@ -192,6 +208,7 @@ class Reflector(Generic[K]):
 
     async def _recover(self, error: ApiError | None) -> None:
         self._failures += 1
+        self._doubted = True
         if isinstance(error, Gone | DecodeError):
             self._version = ""
         if isinstance(error, Forbidden | NotFound) and await self._namespace_is_absent():
@@ -210,12 +227,16 @@ class Reflector(Generic[K]):
             page = await self._api.list(self._resource, self._selection, ListOptions(limit=1))
         except ApiError:
             return  # Not known; the next watch fails too, or is silent.
-        if is_older(page.resource_version, self._version):
-            _log.error("the API server was restored", store=self._name, read=self._version, now=page.resource_version)
-            raise FreshStart(
-                "the API server's state is older than what was read before: it was restored; the next process starts"
-                " without memory"
-            )
+        self._doubted = False
+        if is_older(page.resource_version, self._feed.version):
+            self._restored(f"version {page.resource_version} after version {self._feed.version}")
+
+    def _restored(self, shown: str) -> NoReturn:
+        _log.error("the API server was restored", store=self._name, shows=shown)
+        raise FreshStart(
+            "the API server's state is older than what was read before: it was restored; the next process starts"
+            " without memory"
+        )
 
     async def _namespace_is_absent(self) -> bool:
         """Whether the server says that the namespace does not exist; one that cannot be read may exist."""

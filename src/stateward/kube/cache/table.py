@@ -13,8 +13,8 @@ import structlog
 from stateward.kube.cache.deltas import Change, Delta, IndexFunction, Subscriber
 from stateward.kube.cache.index import Index
 from stateward.kube.cache.tombstones import Tombstones
-from stateward.kube.objects.metadata import K, Key
-from stateward.kube.objects.versions import is_older
+from stateward.kube.objects.metadata import Identity, K, Key
+from stateward.kube.objects.versions import is_older, reaches
 from stateward.kube.objects.watching import Unreadable
 
 _log = structlog.get_logger(__name__)
@@ -61,6 +61,16 @@ class Table(Generic[K]):
     def saw_end(self, uid: str, version: str) -> bool:
         """Whether this version of an object is from before its deletion, which is known."""
         return self._tombstones.covers(uid, version)
+
+    def forgotten(self, key: Key, shown: Identity, at: str) -> str:
+        """Return a version up to `at` that the whole state at `at` should show or follow, and does not; else empty.
+
+        It is the version of a change or of the end of this object, and what the state shows is older.
+        """
+        known = (self.objects.get(key), self.unreadable.get(key))
+        versions = [obj.metadata.resource_version for obj in known if obj is not None]
+        versions.append(self._tombstones.version(shown.uid))
+        return next((each for each in versions if is_older(shown.resource_version, each) and reaches(at, each)), "")
 
     def holds(self, key: Key, uid: str) -> bool:
         """Whether the object of this UID exists, readable or not."""

@@ -1,7 +1,8 @@
 """HTTP to one API server: one session, and one place that turns failures into typed errors.
 
-It retries a call only if that is harmless: after a 429 (the server did not execute it) and once with fresh credentials
-after a 401. The caller handles everything else, because only the caller knows whether to read before a retry.
+It retries a call only if that is harmless: after a 429 (the server did not execute it), once with fresh credentials
+after a 401, and a read once after a broken connection. The caller handles everything else, because only the caller
+knows whether to read before a retry.
 """
 
 import asyncio
@@ -208,6 +209,7 @@ class Transport:
             server_hostname=self._connection.tls.server_name or None,
             proxy=self._proxy,
             allow_redirects=False,
+            middlewares=(_once,) if call.mutating else (),
         )
 
     def _headers(self, call: Call, credential: Credential) -> dict[str, str]:
@@ -244,6 +246,24 @@ class Transport:
             return
         after = _seconds(response.headers.get("Retry-After", ""))
         raise error_for_body(response.status, await response.read(), mutating=call.mutating, retry_after=after)
+
+
+class _Unanswered(aiohttp.ClientError):
+    """A write whose connection broke before the answer."""
+
+
+async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Send a write once: aiohttp itself repeats a PUT or DELETE whose connection broke, also if it was executed.
+
+    The disaster this prevents: the first DELETE of a pod is executed and its answer lost; the second is refused,
+    because the first has changed the pod; and the caller believes that no pod was deleted.
+    """
+    try:
+        return await handler(request)
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+        raise  # Nothing was sent, and aiohttp does not repeat it.
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise _Unanswered(str(error) or type(error).__name__) from error
 
 
 def _seconds(header: str) -> float:

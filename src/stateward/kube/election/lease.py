@@ -162,14 +162,17 @@ class LeaderElection:
         now = self._clock.monotonic()
         self._observed = self._observed.seen(lease, now) if self._observed else Observed(lease, now)
         ours = lease.spec.holder_identity == self._identity
-        if not ours and not self._observed.expired(now):
+        if not ours and not self._expired(self._observed, now):
             return False
         return await self._write(lease)
+
+    def _expired(self, observed: Observed, now: float) -> bool:
+        return observed.expired(now, self._timing.duration)
 
     def _may_be_held(self, now: float) -> bool:
         """Whether another process may still count on a lease that is gone: a user has deleted it, and not its claim."""
         seen = self._observed
-        return seen is not None and seen.lease.spec.holder_identity != self._identity and not seen.expired(now)
+        return seen is not None and seen.lease.spec.holder_identity != self._identity and not self._expired(seen, now)
 
     async def _write(self, lease: Lease | None) -> bool:
         before = self._clock.monotonic()

@@ -36,11 +36,14 @@ class Observed:
         """Return the observation after another read of the lease."""
         return self if lease.spec == self.lease.spec else Observed(lease, now)
 
-    def expired(self, now: float) -> bool:
-        """Whether it may be taken over: it has no holder, or was not renewed for its whole duration."""
+    def expired(self, now: float, usual: int) -> bool:
+        """Whether it may be taken over: it has no holder, or was not renewed for its whole duration.
+
+        The duration is `usual` (seconds) if the lease has none: its holder counts on one all the same.
+        """
         if not self.lease.spec.holder_identity:
             return True
-        return now >= self.at + (self.lease.spec.lease_duration_seconds or 0)
+        return now >= self.at + (self.lease.spec.lease_duration_seconds or usual)
 
 
 def claim(spec: LeaseSpec, identity: str, timing: LeaseTiming, now: datetime) -> dict[str, Any]:

@@ -6,7 +6,7 @@ So a kind whose databases hang, or whose CRD is not installed, delays only its o
 import asyncio
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -24,6 +24,7 @@ from stateward.kube.queue.event_pace import EventPace
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
+from stateward.kube.timing.turns import Turns
 from stateward.operator.act.act import Actor
 from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
@@ -76,6 +77,8 @@ class Common:
     """Whether clusters get NetworkPolicies."""
     forecast: Compute | None = None
     """Forecasts how long a change takes; without it, changes are not compared with forecasts."""
+    turns: Turns = field(default_factory=Turns)
+    """The turns of what takes long to compute for a large spec."""
     wave: str = ""
     """The wave whose clusters it manages; empty for the operator of all others."""
 
@@ -93,7 +96,7 @@ class Controller:
         taken = TakenNames(api, clock)
         agent_requests = AgentRequests(family.agents, Credentials(api, self.caches, clock, taken))
         self._exit_watch = ExitWatch(agent_requests, clock, self.queue.add)
-        self.rights = PodRights(api, family, labelled=common.labelled)
+        self.rights = PodRights(api, family, labelled=common.labelled, turns=common.turns)
         self._histories = Histories(api, clock)
         self._forecasts = Forecasts(family, common.metrics, common.forecast, self._histories.known)
         parts = Parts(
@@ -117,6 +120,7 @@ class Controller:
             rights=self.rights,
             pod_policy=common.pod_policy,
             network_policies=common.network_policies,
+            turns=common.turns,
         )
         common.limit.count(self.caches.clusters)
         reconciler = self._reconciler = Reconciler(api, parts)

@@ -23,6 +23,7 @@ from stateward.kube.election.fence import Fence
 from stateward.kube.objects.errors import ApiError, Conflict, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
+from stateward.kube.timing.turns import Turns
 from stateward.operator.act.act import Actor, NotOwnedError
 from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
@@ -104,6 +105,7 @@ class Parts:
     fence: Fence
     rights: PodRights
     pod_policy: Level
+    turns: Turns
     network_policies: bool = False
 
 
@@ -127,7 +129,7 @@ class Reconciler:
         self._limit = parts.limit
         self._exit_watch = parts.exit_watch
         self._fence = parts.fence
-        self._wanted = DesiredStates(parts.family, parts.pod_policy)
+        self._wanted = DesiredStates(parts.family, parts.pod_policy, parts.turns)
         self._rights = parts.rights
         self._network_policies = parts.network_policies
         self._status = StatusWriter(
@@ -336,7 +338,7 @@ class Reconciler:
         existing = replace(existing, restore=await read_first_restore(self._api, existing.cluster))
         closed = network_refusals(existing.cluster, everywhere=self._network_policies)
         refused = (*existing.barred, *refused, *unknown, *closed)
-        desired = self._wanted.desired(existing.cluster)
+        desired = await self._wanted.desired(existing.cluster)
         # Some databases prove their answer by a change that they revert at once.
         target = self._family.target(existing)
         self._memory.targets[Key(existing.cluster.metadata.namespace, existing.cluster.metadata.name)] = target

@@ -148,10 +148,16 @@ class DetectionControl:
     def _known(self, job: PartialObject) -> bool:
         """Return whether this process would know the CronJob's cluster if it existed."""
         engine = job.metadata.labels.get(LABEL_DETECTS, "")
-        namespace = job.metadata.annotations.get(ANNOTATION_CLUSTER, "").partition("/")[0]
-        synced = {caches.kind.engine for caches in self._setting.kinds if caches.clusters.has_synced}
+        namespace, _, name = job.metadata.annotations.get(ANNOTATION_CLUSTER, "").partition("/")
+        synced = [c.clusters for c in self._setting.kinds if c.kind.engine == engine and c.clusters.has_synced]
         mine = "" in self._setting.namespaces or namespace in self._setting.namespaces
-        return engine in synced and bool(namespace) and mine
+        # A cluster that cannot be read, perhaps not even its name, may be this one.
+        doubtful = any(
+            unread in (Key(namespace, name), Key(namespace, ""), Key("", ""))
+            for store in synced
+            for unread in store.unreadable
+        )
+        return bool(synced) and bool(namespace) and mine and not doubtful
 
     def _tell(self, one: Wanted, note: str) -> None:
         """Say once what is wrong, as an event on the cluster."""

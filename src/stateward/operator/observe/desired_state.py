@@ -12,6 +12,7 @@ from stateward.api.kinds.status import ClusterStatus
 from stateward.api.pod_policy import Level
 from stateward.api.validation import Severity, validate
 from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.turns import Turns
 from stateward.operator.databases.engine import Family
 from stateward.operator.pod_rights import policy
 from stateward.planning.model.desired import Desired, refusals_of
@@ -33,12 +34,13 @@ def desired_or_refused(family: Family, cluster: Cluster, level: Level = Level.PR
 class DesiredStates:
     """What should be of each cluster of one family, remembered while nothing of it changes."""
 
-    def __init__(self, family: Family, level: Level = Level.PRIVILEGED) -> None:
+    def __init__(self, family: Family, level: Level = Level.PRIVILEGED, turns: Turns | None = None) -> None:
         self._family = family
+        self._turns = turns or Turns()
         self._level = level
         self._known: dict[Key, tuple[bytes, Desired]] = {}
 
-    def desired(self, cluster: Cluster) -> Desired:
+    async def desired(self, cluster: Cluster) -> Desired:
         """Return the desired state, or, for an invalid spec, only its refusals."""
         key = Key(cluster.metadata.namespace, cluster.metadata.name)
         asked = desired_state_key(cluster)
@@ -46,7 +48,9 @@ class DesiredStates:
         written = msgspec.json.encode(asked)
         known = self._known.get(key)
         if known is None or known[0] != written:
-            known = self._known[key] = (written, desired_or_refused(self._family, asked, self._level))
+            async with self._turns.one():
+                found = desired_or_refused(self._family, asked, self._level)
+            known = self._known[key] = (written, found)
         return known[1]
 
     def forget(self, key: Key) -> None:

@@ -133,8 +133,10 @@ def shows_its_start(pod: Pod, ready: float, steps: Sequence[Entry], history: His
     pod's creation to its readiness, and must show no absence.
     """
     made = pod.metadata.creation_timestamp
-    if not has_agent(pod) or made is None:
-        return made is not None
+    if made is None or ready < made.timestamp():
+        return False  # The clock of its machine is behind that of the API server, so nothing was measured.
+    if not has_agent(pod):
+        return True
     created = made.timestamp()
     away = any(e.what not in SERVES and e.end > created for e in steps)
     return 0 < history.begin <= created and ready <= history.until and not away

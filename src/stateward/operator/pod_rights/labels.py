@@ -21,6 +21,7 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, NotFound
 from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject
 from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.timing.turns import Turns
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.copied_secrets import belongs
@@ -53,8 +54,9 @@ class NamedObject:
 class PodRights:
     """Collects the objects that the clusters of one family name, and reads whether they are allowed."""
 
-    def __init__(self, api: Api, family: Family, *, labelled: bool) -> None:
+    def __init__(self, api: Api, family: Family, *, labelled: bool, turns: Turns | None = None) -> None:
         self._api = api
+        self._turns = turns or Turns()
         self._family = family
         self._labelled = labelled
         self._known: dict[Key, tuple[bytes, NamedObject]] = {}
@@ -65,7 +67,7 @@ class PodRights:
         return (*await self._named(existing), *await self._server.refusals(existing.cluster))
 
     async def _named(self, existing: ClusterObjects) -> tuple[Refusal, ...]:
-        asked = self._asked(existing.cluster)
+        asked = await self._asked(existing.cluster)
         found = await self._refusals(asked.named, existing)
         return (*found, *await self._clients(asked.marked, existing.cluster))
 
@@ -86,15 +88,14 @@ class PodRights:
         self._known.pop(key, None)
         self._server.forget(key)
 
-    def _asked(self, cluster: Cluster) -> NamedObject:
+    async def _asked(self, cluster: Cluster) -> NamedObject:
         key = Key(cluster.metadata.namespace, cluster.metadata.name)
         written = msgspec.json.encode(cluster.spec)
         known = self._known.get(key)
         if known is None or known[0] != written:
-            known = self._known[key] = (
-                written,
-                NamedObject() if errors(validate(cluster)) else self._asked_by(cluster),
-            )
+            async with self._turns.one():
+                found = NamedObject() if errors(validate(cluster)) else self._asked_by(cluster)
+            known = self._known[key] = (written, found)
         return known[1]
 
     def _asked_by(self, cluster: Cluster) -> NamedObject:

@@ -39,6 +39,8 @@ def unpack(data: bytes) -> dict[str, bytes]:
             return _inner(dict(_files(tar)))
     except (tarfile.TarError, EOFError, OSError, ValueError, zlib.error) as error:
         raise BadArchive(f"is not a tarball: {error}") from error
+    except RecursionError as error:
+        raise BadArchive("is not a tarball: it has too many headers for one file") from error
 
 
 def _plain(data: bytes) -> bytes:
@@ -76,6 +78,9 @@ def _files(tar: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
             continue
         if not member.isfile():
             raise BadArchive(f"{member.name}: is neither a file nor a folder")
+        if member.issparse() or member.size < 0:
+            # A hole takes no room in the tarball, whatever its size. A negative size allows other files to be larger.
+            raise BadArchive(f"{member.name}: is a sparse file, or has a negative size")
         if path in seen:
             raise BadArchive(f"{path}: is listed twice")
         seen.add(path)

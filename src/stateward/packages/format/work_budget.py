@@ -15,6 +15,10 @@ LARGEST_VALUE = 1 << 20
 """Characters and elements that one value may have."""
 TANK = 16 << 20
 """Characters and elements that all calls of one rendering may handle together: about a second of work."""
+MOST_PARTS = 4_000_000
+"""Parts of a template, such as values, conditions and calls, that one rendering may execute: some seconds of work."""
+SORTED = 100
+"""Elements of an object that are sorted in the time that one part takes: a loop begins by sorting the keys."""
 
 
 class Exhausted(Exception):  # noqa: N818 - a limit, named as such
@@ -27,15 +31,26 @@ class Fuel:
     def __init__(self, tank: int = TANK) -> None:
         self._tank = tank
         self.left = tank
+        self.parts = 0
+        """Parts that were executed."""
+        self._most = MOST_PARTS
+        self._widest = 0
 
-    def fill(self, tank: int | None = None) -> None:
-        """Begin a rendering, with a smaller budget if only that is left."""
+    def fill(self, tank: int | None = None, parts: int = MOST_PARTS, widest: int = 0) -> None:
+        """Begin a rendering, with a smaller budget if only that is left; `widest` are the elements of its values."""
         self.left = self._tank = self._tank if tank is None else tank
+        self.parts, self._most, self._widest = 0, parts, widest
 
     @property
     def used(self) -> int:
         """What the rendering has taken."""
         return self._tank - self.left
+
+    def execute(self, cost: int, *, ranges: bool) -> None:
+        """Pay for a part of the template that is executed; raises Exhausted."""
+        self.parts += cost + (self._widest // SORTED if ranges else 0)
+        if self.parts > self._most:
+            raise Exhausted(f"does too much: more than {self._most} of its parts are executed, each time counted")
 
     def burn(self, amount: int) -> None:
         """Pay for work; raises Exhausted."""
@@ -49,6 +64,24 @@ class Fuel:
         if size > LARGEST_VALUE:
             raise Exhausted(f"{function}: a value may have {LARGEST_VALUE} characters and elements, and this has more")
         self.burn(size)
+
+    def made(self, value: Any) -> None:
+        """Note a function's result: a loop may go through it."""
+        if isinstance(value, dict | list | tuple):
+            self._widest = max(self._widest, elements_of(value))
+
+
+def elements_of(value: Any) -> int:
+    """Return how many elements a value has, at every depth, counted up to just over the limit of a value."""
+    count, left = 0, [value]
+    while left and count <= LARGEST_VALUE:
+        found = left.pop()
+        if isinstance(found, dict):
+            left += cast("dict[Any, Any]", found).values()
+        elif isinstance(found, list | tuple):
+            left += cast("list[Any]", found)
+        count += 1
+    return count
 
 
 def size_of(value: Any) -> int:

@@ -40,7 +40,8 @@ REFUSED: Mapping[str, str] = {
 
 def functions(fuel: Fuel) -> dict[str, Function]:
     """Return the functions of one rendering, which all pay from its fuel."""
-    return {name: _paying(name, function, fuel) for name, function in _available().items()}
+    reading = {name: _reading(_callable()[name], fuel) for name in _READING}
+    return {name: _paying(name, function, fuel) for name, function in _available().items()} | reading
 
 
 def names() -> Collection[str]:
@@ -98,6 +99,20 @@ _PRINTING = ("print", "printf", "println", "html", "js", "urlquery")
 """Go's own functions that convert anything to text, and therefore have to pay as well."""
 
 
+_READING = ("len", "index")
+"""Go's own functions that read a whole text to answer, and nothing of a list or an object."""
+
+
+def _reading(function: Function, fuel: Fuel) -> Function:
+    @wraps(function)
+    def call(*arguments: Any) -> object:
+        if arguments and isinstance(arguments[0], str):
+            fuel.burn(len(arguments[0]))
+        return function(*arguments)
+
+    return call
+
+
 def _paying(name: str, function: Function, fuel: Fuel) -> Function:
     @wraps(function)
     def call(*arguments: Any) -> object:
@@ -106,7 +121,9 @@ def _paying(name: str, function: Function, fuel: Fuel) -> Function:
             raise Exhausted(f"{name}: would produce or read {made} characters or elements")
         fuel.burn(made)
         result = function(*arguments)
-        fuel.pay_for(name, result.value if isinstance(result, FunctionResult) else result)
+        value = result.value if isinstance(result, FunctionResult) else result
+        fuel.pay_for(name, value)
+        fuel.made(value)
         return result
 
     return call

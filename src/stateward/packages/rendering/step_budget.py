@@ -7,7 +7,7 @@ it; a `large` one is for a process of its own, which also has limits on time and
 
 from dataclasses import dataclass
 
-from stateward.packages.format.work_budget import TANK
+from stateward.packages.format.work_budget import MOST_PARTS, TANK
 
 
 class Spent(Exception):  # noqa: N818 - a limit, named as such
@@ -25,6 +25,8 @@ class Allowance:
     work: int
     """Characters and elements that functions of templates handle."""
     templates: int
+    parts: int
+    """Parts of templates that are executed, each time."""
     quick: bool = False
     """Whether templates may run only few iterations of loops."""
 
@@ -38,12 +40,12 @@ class Allowance:
 
 def small() -> Allowance:
     """Return what may be done in a tenth of a second."""
-    return Allowance(characters=256 << 10, nodes=8_000, work=1 << 20, templates=50, quick=True)
+    return Allowance(characters=256 << 10, nodes=8_000, work=1 << 20, templates=50, parts=100_000, quick=True)
 
 
 def large() -> Allowance:
     """Return what may be done at all: a large step has a hundredth of it."""
-    return Allowance(characters=16 << 20, nodes=500_000, work=4 * TANK, templates=2_000)
+    return Allowance(characters=16 << 20, nodes=500_000, work=4 * TANK, templates=2_000, parts=4 * MOST_PARTS)
 
 
 _NAMES = {
@@ -51,5 +53,6 @@ _NAMES = {
     "nodes": "nodes of YAML",
     "work": "characters and elements handled by functions",
     "templates": "templates",
+    "parts": "executed parts",
 }
 _MOST = large()

@@ -1,7 +1,7 @@
 """Go templates with Sprig's functions, as packages have always used them, within limits.
 
-The engine is gotpl; only this module, `functions` and `inspection` know it. A template has no access to files, the
-environment or the network: such functions do not exist. Functions with a different result each time (`now`,
+The engine is gotpl; only this module, `functions`, `paid_parts` and `inspection` know it. A template has no access to
+files, the environment or the network: such functions do not exist. Functions with a different result each time (`now`,
 `randAlphaNum`, `genCA`) do not exist either: renderings are compared repeatedly with the live objects, so the same
 values must always give the same objects. The work of a template is counted in `fuel` and not by a clock, so that the
 same template always either works or fails.
@@ -16,8 +16,9 @@ from typing import Any
 
 import gotpl
 
-from stateward.packages.format.work_budget import LARGEST_OUTPUT, TANK, Exhausted, Fuel
+from stateward.packages.format.work_budget import LARGEST_OUTPUT, MOST_PARTS, TANK, Exhausted, Fuel, elements_of
 from stateward.packages.rendering.functions import REFUSED, functions
+from stateward.packages.rendering.paid_parts import make_pay
 from stateward.packages.rendering.step_budget import Allowance
 
 TOO_DEEP = "does too much: a value is nested too deeply, or contains itself"
@@ -76,11 +77,16 @@ def render(name: str, source: str, variables: Variables, allowance: Allowance | 
     if allowance is not None:
         allowance.take("templates", 1)
         allowance.take("characters", len(source))
+    elements = elements_of(variables.parameters)
+    if allowance is not None and allowance.quick:
+        allowance.take("work", elements * _COPIED)
     template, fuel = _compiled(name, source, quick=allowance is not None and allowance.quick)
-    fuel.fill(TANK if allowance is None else min(TANK, allowance.work))
+    work, parts = (TANK, MOST_PARTS) if allowance is None else (allowance.work, allowance.parts)
+    fuel.fill(min(TANK, work), min(MOST_PARTS, parts), elements)
     rendered = _rendered(name, source, template, variables)
     if allowance is not None:
         allowance.take("work", fuel.used)
+        allowance.take("parts", fuel.parts)
         allowance.take("characters", len(rendered))
     return rendered
 
@@ -113,17 +119,23 @@ def _compiled(name: str, source: str, *, quick: bool = False) -> tuple[gotpl.Tem
     available = functions(fuel)
     policy = gotpl.SandboxPolicy.strict(allow_functions=available, default_budget=_QUICK if quick else _BUDGET)
     try:
-        return gotpl.Template(source, name=name, functions=available, missing_key="error", sandbox=policy), fuel
+        template = gotpl.Template(source, name=name, functions=available, missing_key="error", sandbox=policy)
     except gotpl.TemplateSyntaxError as error:
         raise TemplateProblem(name, error.line, _syntax(error)) from error
-    except gotpl.TemplateError as error:
+    except (gotpl.TemplateError, ValueError) as error:
         raise TemplateProblem(name, 0, str(error)) from error
+    except RecursionError as error:
+        raise TemplateProblem(name, 0, "has too many parts within each other") from error
+    make_pay(template, fuel)
+    return template, fuel
 
 
 _BUDGET = gotpl.ExecutionBudget(
     max_output_chars=LARGEST_OUTPUT, max_iterations=100_000, max_template_depth=100, max_function_calls=100_000
 )
 
+_COPIED = 16
+"""Cost of copying an element of the values for a template, relative to other work."""
 _QUICK = replace(_BUDGET, max_iterations=5_000, max_function_calls=5_000)
 
 

@@ -21,8 +21,13 @@ def scaling_status(size: PoolSize) -> ScalingStatus:
 
 
 def recorded_sizes(status: ClusterStatus) -> dict[str, PoolSize]:
-    """Return, by pool, what the status records of its size; a pool that does not scale has no record."""
-    return {pool.name: _size(pool.scaling) for pool in status.pools if pool.scaling is not None}
+    """Return, by pool, what the status records of its size; of one that does not scale, the number that it should have.
+
+    One that should have no members has no record: it begins with the number of the spec. The disaster this prevents: a
+    pool begins to scale while one of its members is replaced, has one member more than it should, and keeps it.
+    """
+    scaled = {pool.name: _size(pool.scaling) for pool in status.pools if pool.scaling is not None}
+    return {pool.name: PoolSize(pool.desired) for pool in status.pools if pool.desired} | scaled
 
 
 def _size(recorded: ScalingStatus) -> PoolSize:

@@ -28,6 +28,7 @@ from stateward.planning.model.observation import Member, Observation, Restore
 from stateward.planning.model.times import parse_time, rfc3339
 from stateward.planning.plan import Plan
 from stateward.planning.report.absence import absence
+from stateward.planning.report.bounded import bounded
 from stateward.planning.report.comes_back import comes_back
 from stateward.planning.report.conditions import conditions
 from stateward.planning.report.current_forecast import current_forecast
@@ -81,7 +82,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         conditions=conditions(facts, plan, before, now),
         forecast=current_forecast(obs, plan, before, now),
     )
-    draft = readable(made)
+    draft = bounded(readable(made))
     moved_on = progress_of(draft) != progress_of(before)
     return with_progress(draft, rfc3339(now)) if moved_on or not before.last_progress_time else draft
 

@@ -34,6 +34,24 @@ async def asked(scheme: str, peer: Peer) -> str:
         return await why(session, f"{scheme}://127.0.0.1:{port}")
 
 
+@pytest.mark.parametrize(("method", "sent"), [("GET", 2), ("PUT", 1), ("DELETE", 1), ("POST", 1)])
+async def test_only_a_read_is_sent_again_by_itself(method: str, sent: int) -> None:
+    """The database may have done what it did not answer: the caller reads before it tries again."""
+    received: list[bytes] = []
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        received.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.close()
+
+    server = await asyncio.start_server(take, "127.0.0.1", 0)
+    endpoint = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server, aiohttp.ClientSession() as session:
+        with pytest.raises(UnreachableError) as caught:
+            await HttpTransport(session).send(Call(endpoint, method, "/_snapshot/backups/nightly", body={}))
+    assert len(received) == sent
+    assert str(caught.value) == f"{endpoint} cannot be reached: {no_answer.HUNG_UP}"
+
+
 async def why(session: aiohttp.ClientSession, endpoint: str) -> str:
     with pytest.raises(UnreachableError) as caught:
         await HttpTransport(session).send(Call(endpoint, "GET", "/"))

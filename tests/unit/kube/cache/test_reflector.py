@@ -2,12 +2,14 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import pytest
 from aiohttp import web
 
+from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store
 from stateward.kube.client.http_client import HttpApi
@@ -17,7 +19,7 @@ from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import PODS
 from stateward.kube.timing.virtual_time import VirtualClock
-from tests.unit.kube.fake_server import Step, answer, bookmark, event, page, pod, serving, status, stream
+from tests.unit.kube.fake_server import FakeServer, Step, answer, bookmark, event, page, pod, serving, status, stream
 
 FOREVER = 100_000.0
 
@@ -99,10 +101,10 @@ async def test_reads_the_list_in_one_piece_when_its_pages_expire() -> None:
         assert "limit" not in fake.requests[3].query
 
 
-async def after_break(*broken: Step) -> tuple[list[str], list[str], list[str]]:
+async def after_break(*broken: Step, versions: Sequence[Step] = ()) -> tuple[list[str], list[str], list[str]]:
     """Start with pods a and b, then go through `broken`; returns names, request versions and the deltas."""
     start = stream(event("ADDED", pod("a", 1)), event("ADDED", pod("b", 2)), bookmark(5, initial_end=True))
-    async with serving(start, *broken) as (fake, api), reflecting(api) as (store, _):
+    async with serving(start, *broken, versions=versions) as (fake, api), reflecting(api) as (store, _):
         deltas: list[str] = []
         store.subscribe(lambda delta: deltas.append(f"{delta.change.value} {delta.key.name}"))
         await store.wait_synced()
@@ -155,29 +157,105 @@ async def test_a_stream_that_ends_in_the_middle_of_a_line_loses_nothing() -> Non
 
 
 async def test_a_silent_watch_is_broken_and_recreated() -> None:
-    script = (stream(hold=FOREVER), page(version=6), stream(event("ADDED", pod("c", 7)), hold=FOREVER))
-    found, versions, _ = await after_break(*script)
+    found, versions, _ = await after_break(stream(hold=FOREVER), stream(event("ADDED", pod("c", 7)), hold=FOREVER))
     assert found == ["a", "b", "c"]
-    assert versions[:4] == ["", "5", "", "5"]
+    assert versions[:3] == ["", "5", "5"]
 
 
 async def test_a_silent_watch_of_a_server_whose_version_cannot_be_read_is_recreated() -> None:
     unavailable = answer(status(503, "ServiceUnavailable"), 503)
-    script = (stream(hold=FOREVER), unavailable, stream(event("ADDED", pod("c", 7)), hold=FOREVER))
-    found, versions, _ = await after_break(*script)
+    found, versions, _ = await after_break(
+        stream(hold=FOREVER), stream(event("ADDED", pod("c", 7)), hold=FOREVER), versions=[unavailable]
+    )
     assert found == ["a", "b", "c"]
-    assert versions[:4] == ["", "5", "", "5"]
+    assert versions[:3] == ["", "5", "5"]
 
 
-async def test_a_state_from_before_what_was_read_ends_the_process() -> None:
-    """After a restore of etcd the server sends nothing to a watch from a version that is in its future."""
-    start = stream(event("ADDED", pod("a", 900)), bookmark(1000, initial_end=True))
-    async with serving(start, stream(hold=FOREVER), page(pod("b", 400), version=500)) as (fake, api):
-        reflector = Reflector(api, PODS, Selection(), Store[Pod]("pods"), ReflectorOptions(clock=VirtualClock()))
+BEFORE = stream(event("ADDED", pod("a", 900)), event("ADDED", pod("b", 300)), bookmark(1000, initial_end=True))
+BROKEN = answer(status(503, "ServiceUnavailable"), 503)
+CATCHES_UP = stream(event("MODIFIED", pod("b", 1001)), hold=FOREVER)
+
+
+async def after_restore(*steps: Step, versions: Sequence[Step] = ()) -> tuple[Store[Pod], FakeServer]:
+    """Return a store and the server after the process has ended because the server was restored."""
+    async with serving(BEFORE, *steps, versions=versions) as (fake, api):
+        store = Store[Pod]("pods")
+        reflector = Reflector(api, PODS, Selection(), store, ReflectorOptions(clock=VirtualClock()))
         with pytest.raises(FreshStart, match="it was restored"):
             async with asyncio.timeout(600):
                 await reflector.run()
-        assert fake.requests[2].query["limit"] == "1"
+        return store, fake
+
+
+@pytest.mark.parametrize("broken", [stream(hold=FOREVER), BROKEN, stream(reset=True), stream(bookmark(1000))])
+async def test_a_state_from_before_what_was_read_ends_the_process(broken: Step) -> None:
+    """After a restore of etcd, a watch from a version that is in its future gets only what comes after that one.
+
+    A cluster that writes much reaches that version in seconds, and then the watch goes on as if nothing was lost.
+    """
+    store, fake = await after_restore(broken, CATCHES_UP, versions=[page(pod("b", 400), version=500)])
+    assert [request.query["limit"] for request in fake.compared] == ["1"]
+    assert names(store) == ["a", "b"]
+    assert store.version() == "1000"
+
+
+async def test_a_restored_server_is_noticed_though_its_version_cannot_be_read_at_first() -> None:
+    restored = page(pod("b", 400), version=500)
+    _, fake = await after_restore(*[BROKEN] * 9, versions=[*[BROKEN] * 5, restored])
+    assert len(fake.compared) == 6
+
+
+GONE = answer(status(410, "Expired"), 410)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [pytest.param(pod("a", 700), id="an older version"), pytest.param(pod("a", 700, uid="uid-2"), id="a predecessor")],
+)
+async def test_a_state_that_forgets_a_change_ends_the_process(shown: dict[str, Any]) -> None:
+    """`etcdutl snapshot restore --bump-revision` counts on far above, and the objects keep their versions."""
+    await after_restore(GONE, stream(event("ADDED", shown), bookmark(10**9, initial_end=True), hold=FOREVER))
+
+
+@pytest.mark.parametrize("permanent", [False, True])
+async def test_a_state_that_has_an_object_again_whose_end_was_seen_ends_the_process(permanent: bool) -> None:
+    back = stream(event("ADDED", pod("b", 300)), bookmark(10**9, initial_end=True), hold=FOREVER)
+    steps = (stream(event("DELETED", pod("b", 1002)), hold=5), GONE, back)
+    async with serving(BEFORE, *steps) as (_, api):
+        store = Store[Pod]("pods")
+
+        def delete_it(delta: Delta[Pod]) -> None:
+            if permanent and delta.key.name == "b" and delta.new is not None:
+                store.deleted(delta.new)
+
+        store.subscribe(delete_it)
+        reflector = Reflector(api, PODS, Selection(), store, ReflectorOptions(clock=VirtualClock()))
+        with pytest.raises(FreshStart, match="it was restored"):
+            async with asyncio.timeout(600):
+                await reflector.run()
+
+
+async def test_a_server_that_lags_behind_the_others_was_not_restored() -> None:
+    """Its state is older than what is known, and complete for its version."""
+    old = stream(event("ADDED", pod("b", 300)), bookmark(800, initial_end=True), event("ADDED", pod("a", 900)))
+    async with serving(BEFORE, GONE, old, stream(hold=FOREVER)) as (fake, api), reflecting(api) as (store, _):
+        await asyncio.sleep(60)
+        assert names(store) == ["a", "b"]
+        assert fake.compared
+
+
+async def test_a_stream_that_ends_at_its_time_asks_for_no_version() -> None:
+    async def whole(request: web.Request) -> web.StreamResponse:
+        return await stream(bookmark(1001), hold=float(request.query["timeoutSeconds"]))(request)
+
+    options = ReflectorOptions(clock=VirtualClock(), silence=700.0)
+    async with serving(BEFORE, whole, whole, stream(hold=FOREVER)) as (fake, api):
+        reflector = Reflector(api, PODS, Selection(), Store[Pod]("pods"), options)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1300):
+                await reflector.run()
+        assert len(fake.requests) == 4
+        assert len(fake.compared) == 1, "the first stream ended at once"
 
 
 async def test_a_quiet_watch_with_bookmarks_asks_for_nothing_else() -> None:

@@ -127,6 +127,33 @@ async def test_a_write_whose_answer_is_lost_may_have_happened() -> None:
     assert len(fake.requests) == 1, "a write is never repeated behind the caller's back"
 
 
+async def hang_up(request: web.Request) -> web.StreamResponse:
+    """Break the connection before the first byte of an answer."""
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
+
+
+def delete(api: HttpApi) -> Awaitable[Any]:
+    return api.delete(PODS, A, EXACTLY)
+
+
+async def test_a_delete_whose_answer_is_lost_may_have_happened_and_is_sent_once() -> None:
+    """The second would be refused, because the first has changed the pod: the caller would believe that both were."""
+    changed = answer(status(409, "Conflict", "the object has been modified"), 409)
+    error, fake = await failing(hang_up, changed, call=delete)
+    assert [request.method for request in fake.requests] == ["DELETE"]
+    assert type(error) is errors.TransportError
+    assert "DELETE /api/v1/namespaces/ns/pods/a" in str(error)
+    assert error.may_have_committed
+
+
+async def test_a_read_whose_connection_is_lost_is_sent_once_more() -> None:
+    async with serving(hang_up, answer(pod("a", 1))) as (fake, api):
+        assert (await get(api)).metadata.name == "a"
+        assert len(fake.requests) == 2
+
+
 async def test_a_write_that_times_out_may_have_happened() -> None:
     error, _ = await failing(stream(hold=1000), call=write)
     assert type(error) is errors.TransportError

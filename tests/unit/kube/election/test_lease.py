@@ -100,6 +100,21 @@ async def test_a_deleted_lease_is_free_when_the_time_of_its_holder_is_over() -> 
             assert b.election.is_leader()
 
 
+async def test_a_lease_that_has_lost_its_duration_is_not_taken_before_its_holder_has_given_up() -> None:
+    """Not even for a moment are there two, though a user has removed the field."""
+    api = MemoryApi()
+    async with campaigning(api, "a") as a:
+        await a.election.wait_elected()
+        async with campaigning(api, "b") as b:
+            await asyncio.sleep(100)
+            api.before = lambda _verb, _key: TransportError("cut off") if asyncio.current_task() is a.task else None
+            del api.objects["leases", KEY]["spec"]["leaseDurationSeconds"]
+            for _ in range(250):
+                await asyncio.sleep(0.1)
+                assert not (a.election.is_leader() and b.election.is_leader())
+            assert b.election.is_leader()
+
+
 async def test_a_lease_that_is_given_back_is_taken_within_a_retry() -> None:
     api = MemoryApi()
     async with campaigning(api, "b") as b:

@@ -281,7 +281,7 @@ class Control:
 
     def know(self, *clusters: OpenSearchCluster) -> "Control":
         """Let the cache hold exactly these, synced."""
-        self.caches.clusters = cast("Any", SimpleNamespace(all=lambda: clusters, has_synced=True))
+        self.caches.clusters = cast("Any", SimpleNamespace(all=lambda: clusters, has_synced=True, unreadable={}))
         return self
 
     async def sweep(self) -> list[str]:

@@ -51,6 +51,12 @@ def test_a_pod_without_an_agent_shows_its_own_start() -> None:
     assert list(samples(pod(ready=1_040, agent=False, restarts=1), [], NOTHING)) == []
 
 
+@pytest.mark.parametrize("agent", [True, False])
+def test_a_machine_whose_clock_is_behind_shows_no_start_before_the_creation(agent: bool) -> None:
+    assert list(samples(pod(ready=CREATED - 1, agent=agent), [], COMPLETE)) == []
+    assert list(samples(pod(ready=CREATED, agent=agent), [], COMPLETE)) == [Sample("pods", 0.0)]
+
+
 @pytest.mark.parametrize(
     ("steps", "expected"),
     [

@@ -42,11 +42,11 @@ def cluster(status: ClusterStatus | None = None, seen: str = "7", **spec: Any) -
     return msgspec.structs.replace(msgspec.convert(body, OpenSearchCluster), status=status or ClusterStatus())
 
 
-def test_a_status_update_causes_no_reconciliation(family: Family) -> None:
+async def test_a_status_update_causes_no_reconciliation(family: Family) -> None:
     wanted = DesiredStates(family)
-    first = wanted.desired(cluster())
+    first = await wanted.desired(cluster())
     told = ClusterStatus(activity="logs-all-0 restarts", ready="2/3", observed_generation=3)
-    assert wanted.desired(cluster(told, seen="8")) is first
+    assert await wanted.desired(cluster(told, seen="8")) is first
     assert family.asked == 1
 
 
@@ -62,32 +62,32 @@ def test_a_status_update_causes_no_reconciliation(family: Family) -> None:
         {"pools": [{**POOL, "replicas": 4}]},
     ],
 )
-def test_a_change_of_the_spec_is_seen_at_once(family: Family, changes: dict[str, Any]) -> None:
+async def test_a_change_of_the_spec_is_seen_at_once(family: Family, changes: dict[str, Any]) -> None:
     wanted = DesiredStates(family)
-    wanted.desired(cluster())
-    wanted.desired(cluster(**changes))
+    await wanted.desired(cluster())
+    await wanted.desired(cluster(**changes))
     assert family.asked == 2
 
 
-def test_one_and_true_are_equal_in_python_and_not_the_same_setting(family: Family) -> None:
+async def test_one_and_true_are_equal_in_python_and_not_the_same_setting(family: Family) -> None:
     wanted = DesiredStates(family)
-    numbers, truth = (wanted.desired(cluster(config={"a": value})).pools[0].inputs for value in (1, True))
+    numbers, truth = [(await wanted.desired(cluster(config={"a": value}))).pools[0].inputs for value in (1, True)]
     assert numbers != truth
 
 
-def test_a_spec_that_makes_no_sense_asks_for_nothing_until_it_does_again(family: Family) -> None:
+async def test_a_spec_that_makes_no_sense_asks_for_nothing_until_it_does_again(family: Family) -> None:
     wanted = DesiredStates(family)
-    refused = wanted.desired(cluster(pools=[POOL, POOL]))
+    refused = await wanted.desired(cluster(pools=[POOL, POOL]))
     assert not refused.pools
     assert refused.refusals
-    assert wanted.desired(cluster()).pools
+    assert (await wanted.desired(cluster())).pools
 
 
-def test_a_cluster_that_is_gone_is_forgotten(family: Family) -> None:
+async def test_a_cluster_that_is_gone_is_forgotten(family: Family) -> None:
     wanted = DesiredStates(family)
-    wanted.desired(cluster())
+    await wanted.desired(cluster())
     wanted.forget(Key("data", "logs"))
-    wanted.desired(cluster())
+    await wanted.desired(cluster())
     assert family.asked == 2
 
 
@@ -98,19 +98,20 @@ def test_a_cluster_that_is_gone_is_forgotten(family: Family) -> None:
     doing=st.text(max_size=5),
     asked=st.sampled_from(["2.17.1", "2.18.0", "1.0.0"]),
 )
-def test_it_is_what_the_driver_says_of_the_healthy_cluster(
+async def test_it_is_what_the_driver_says_of_the_healthy_cluster(
     version: str, identity: str, grant: BootstrapStatus | None, doing: str, asked: str
 ) -> None:
     status = ClusterStatus(version=version, cluster_uuid=identity, bootstrap=grant, activity=doing)
     whole = msgspec.structs.replace(cluster(version=asked), status=status)
-    assert DesiredStates(Family()).desired(whole) == Family().desired(whole)
+    assert await DesiredStates(Family()).desired(whole) == Family().desired(whole)
 
 
-def test_a_spec_with_many_problems_has_few_refusals(family: Family) -> None:
+async def test_a_spec_with_many_problems_has_few_refusals(family: Family) -> None:
     """Each became a wait in the status: a megabyte of wrong keys made a status of many, in each round."""
     wanted = DesiredStates(family)
-    refusals = wanted.desired(cluster(config={f"path.data.{i}": 1 for i in range(5000)})).refusals
+    refusals = (await wanted.desired(cluster(config={f"path.data.{i}": 1 for i in range(5000)}))).refusals
     assert len(refusals) == 21
     assert refusals[-1].message.startswith("spec: there are 4980 more problems")
-    long = wanted.desired(cluster(config={f"path.data.{'k' * 200}{i}": ["x" * 900] for i in range(9)})).refusals
+    many = {f"path.data.{'k' * 200}{i}": ["x" * 900] for i in range(9)}
+    long = (await wanted.desired(cluster(config=many))).refusals
     assert all(len(each.message) < 1100 for each in long)

@@ -98,12 +98,12 @@ def test_a_sidecar_has_to_be_restricted_itself() -> None:
     }
 
 
-def test_a_cluster_whose_pods_are_refused_is_still_requested_with_all_its_pools() -> None:
+async def test_a_cluster_whose_pods_are_refused_is_still_requested_with_all_its_pools() -> None:
     family = unconnected(kind_of(search()))
     bad = search(podTemplate={"spec": {"hostPID": True}})
     for desired in (
         desired_or_refused(family, bad, Level.BASELINE),
-        DesiredStates(family, Level.BASELINE).desired(bad),
+        await DesiredStates(family, Level.BASELINE).desired(bad),
     ):
         assert [(r.subject, r.reason, r.everything) for r in desired.refusals] == [
             ("spec.podTemplate.spec.hostPID", "PodNotAllowed", True)

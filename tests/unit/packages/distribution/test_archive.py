@@ -77,6 +77,47 @@ def test_a_size_that_is_a_lie_is_refused() -> None:
         unpack(raw.getvalue())
 
 
+def entry_with(name: str, headers: dict[str, str], content: bytes = b"") -> tuple[tarfile.TarInfo, bytes]:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.pax_headers = len(content), headers
+    return entry, content
+
+
+def sparse(name: str, size: int) -> tuple[tarfile.TarInfo, bytes]:
+    """Return a file that is one hole of this size."""
+    kind = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": name, "GNU.sparse.realsize": str(size)}
+    return entry_with(name, kind, b"0\n".ljust(512, b"\0"))
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [sparse("operator.yaml", 1000)],
+        [entry_with("a", {"GNU.sparse.size": "-1000000000"}), sparse("operator.yaml", 10 * LARGEST)],
+        [sparse("a", -1_000_000_000), sparse("operator.yaml", 10 * LARGEST)],
+    ],
+)
+def test_holes_and_negative_sizes_are_refused(entries: list[tuple[tarfile.TarInfo, bytes]]) -> None:
+    """Disaster prevented: a tarball of ten kilobytes has a file of any size, and fills the memory of a laptop."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for entry, content in entries:
+            archive.addfile(entry, io.BytesIO(content))
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadArchive, match="sparse file, or has a negative size"):
+            unpack(raw.getvalue())
+        assert tracemalloc.get_traced_memory()[1] < LARGEST
+    finally:
+        tracemalloc.stop()
+
+
+def test_headers_without_end_are_refused() -> None:
+    header = tarfile.TarInfo.create_pax_global_header({"comment": "x"})
+    with pytest.raises(BadArchive, match="too many headers"):
+        unpack(header * 2_000)
+
+
 def test_a_path_that_is_there_twice_is_refused() -> None:
     with pytest.raises(BadArchive, match="is listed twice"):
         unpack(tar(("operator.yaml", b"a"), ("./operator.yaml", b"b")))

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from stateward.packages.format.work_budget import Fuel, size_of
 from stateward.packages.format.yamltext import document, documents
 from stateward.packages.rendering.functions import REFUSED, functions
-from stateward.packages.rendering.step_budget import small
+from stateward.packages.rendering.step_budget import Spent, small
 from stateward.packages.rendering.templates import TemplateProblem, Variables, parse, render
 from tests.unit.packages.recordings.corpus import DATA
 
@@ -96,6 +97,10 @@ ENDLESS = {
     "wide by argument": '{{ printf "%*d" 1000000000 1 }}',
     "an object in itself": '{{ $d := dict }}{{ $_ := set $d "a" $d }}{{ $d }}',
     "a template that calls itself": '{{ define "x" }}{{ template "x" }}{{ end }}{{ template "x" }}',
+    "templates that each call the next one twice": '{{ template "0" }}{{ define "40" }}{{ end }}'
+    + "".join(f'{{{{ define "{i}" }}}}' + f'{{{{ template "{i + 1}" }}}}' * 2 + "{{ end }}" for i in range(40)),
+    "a long body in a loop": "{{ range until 90000 }}" + "{{ if $.Name }}{{ end }}" * 1000 + "{{ end }}",
+    "long conditions in a loop": "{{ range until 90000 }}{{ if or" + " (not $.Name)" * 1000 + " }}{{ end }}{{ end }}",
     "long replacements": '{{ replace "a" (repeat 10000 "b") (repeat 10000 "a") }}',
     "long matches": '{{ regexReplaceAll "a" (repeat 10000 "a") (repeat 10000 "b") }}',
     "large automata": '{{ regexMatch "((a{100}){100}){100}" "aaa" }}',
@@ -126,6 +131,34 @@ def test_slow_functions_pay_more_so_that_small_work_stays_small(source: str) -> 
     assert render("x.yaml", usual, variables(), small()) == "trueab"
 
 
+WIDE = "{{ range until 4000 }}{{ range $.Params.MAP }}{{ break }}{{ end }}{{ end }}"
+
+
+@pytest.mark.parametrize(
+    ("source", "most"),
+    [
+        ("{{ range until 4000 }}" + "{{ if $.Name }}{{ end }}" * 100 + "{{ end }}", "100000 of its parts"),
+        (WIDE, "100000 of its parts"),
+        ('{{ $x := repeat 100000 "x" }}{{ range until 1000 }}{{ $y := len $x }}{{ end }}', "too many characters"),
+    ],
+)
+def test_what_no_function_pays_for_is_counted_so_that_small_work_stays_small(source: str, most: str) -> None:
+    """It took minutes in the thread that does the small work of all namespaces, or did not end."""
+    wide = replace(variables(), parameters={"MAP": {f"k{i}": i for i in range(5000)}})
+    with pytest.raises(TemplateProblem, match=most):
+        render("x.yaml", source, wide, small())
+    usual = replace(wide, parameters={"MAP": {f"k{i}": i for i in range(50)}})
+    assert render("x.yaml", WIDE.replace("4000", "400"), usual, small()) == ""
+
+
+def test_values_with_very_many_elements_are_no_small_work() -> None:
+    """They are copied for each template."""
+    many = replace(variables(), parameters={"LIST": [*range(20_000)]})
+    allowance = small()
+    with pytest.raises(Spent):
+        [render("x.yaml", "x", many, allowance) for _ in range(5)]
+
+
 def test_the_same_template_always_renders_the_same() -> None:
     source = "{{ range $k, $v := .Params.MAP }}{{ $k }}{{ end }}{{ keys .Params.MAP | sortAlpha }}{{ toYaml .Params }}"
     assert len({render_text(source) for _ in range(20)}) == 1
@@ -154,6 +187,18 @@ def test_syntax_is_checked_without_values() -> None:
     parse("t.yaml", "{{ .Params.ANYTHING }}")
     with pytest.raises(TemplateProblem, match=r"t\.yaml:1"):
         parse("t.yaml", "{{ end }}")
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("{{ 1" + "0" * 5000 + " }}", "Exceeds the limit"),
+        ("{{ if .A }}" + "{{ else if .A }}" * 5000 + "{{ end }}", "too many parts within each other"),
+    ],
+)
+def test_what_the_parser_cannot_bear_is_an_error_of_the_template(source: str, words: str) -> None:
+    with pytest.raises(TemplateProblem, match=words):
+        parse("t.yaml", source)
 
 
 def test_a_size_counts_characters_and_elements_and_stops_when_it_is_too_large() -> None:

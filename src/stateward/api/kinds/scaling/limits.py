@@ -98,5 +98,8 @@ class ScalingStatus(Record):
         int | None, Meta(description="Use of the processors over some minutes; only with a rule about it.")
     ] = None
     measured_time: Annotated[
-        str, Meta(description="When a measurement last changed something here, or let a time run on.")
+        str,
+        Meta(
+            description="When a measurement last changed something here, let a time run on, or confirmed `cpuPercent`."
+        ),
     ] = ""

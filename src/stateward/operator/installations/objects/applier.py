@@ -183,7 +183,7 @@ class Applier:
         tried = await self._tools.api.apply(kind, key, wanted, trial)
         if unmarked({**tried, "apiVersion": kind.api_version, "kind": kind.kind}) != unmarked(live):
             return None
-        return await self._applied(kind, key, wanted, text(at(live, "metadata", "resourceVersion")))
+        return await self._applied(kind, key, _exactly(wanted, live), text(at(live, "metadata", "resourceVersion")))
 
     async def _created(self, kind: Raw, key: ObjectKey, wanted: Json, near: Bodies) -> AppliedObject | None:
         """Create an object; None if it exists, or if that is not certain: a read tells."""
@@ -265,6 +265,10 @@ class Applier:
 
     async def _made(self, kind: Raw, key: ObjectKey, wanted: Json, *, keep: bool, near: Bodies) -> AppliedObject:
         live = await self.read(kind, key)
+        if live is None:
+            if (created := await self._created(kind, key, wanted, near)) is not None:
+                return created
+            live = await self.read(kind, key)
         if live is not None:
             check_owner(live, self.set_id, self._tools.name_of, adopt=self._installation.spec.adopt)
             if at(live, "metadata", "deletionTimestamp") is not None:
@@ -277,7 +281,7 @@ class Applier:
         verdict = verdict or await self._judged(live, wanted, near)
         before = text(at(live, "metadata", "resourceVersion"))
         try:
-            made = await self._applied(kind, key, _noted(wanted, live, verdict), before)
+            made = await self._applied(kind, key, _exactly(_noted(wanted, live, verdict), live), before)
         except Invalid as error:
             if live is not None and _once(live) and _unchangeable(error):
                 return await self._anew(kind, live)  # Only where a key was lost it is not known before.
@@ -368,6 +372,12 @@ def _unchangeable(error: Invalid) -> bool:
     """Return whether the server refuses a change because the field is immutable, rather than because it is invalid."""
     words = ("immutable", "may not change")
     return any(word in cause.message for cause in error.causes for word in words)
+
+
+def _exactly(manifest: Json, live: Json | None) -> Json:
+    """Return a manifest that the server applies to this object, and to no other that has taken its name since."""
+    uid = text(at(live, "metadata", "uid"))
+    return {**manifest, "metadata": {**manifest["metadata"], "uid": uid}} if uid else manifest
 
 
 def _kept(live: Json) -> Verdict | None:

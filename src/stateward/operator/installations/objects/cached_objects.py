@@ -11,11 +11,11 @@ from stateward.api.values.base import Json
 from stateward.kube.cache.apply import state_of
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.operator.installations.objects.kinds import Raw
-from stateward.operator.installations.objects.views import GroupKind
+from stateward.operator.installations.objects.views import GroupKind, set_of
 from stateward.operator.installations.objects.watches import Watches
 from stateward.operator.installations.objects.write_memory import WriteMemory
 from stateward.packages.format.trees import at, obj
-from stateward.packages.plans.steps import LABEL_PART_OF, set_id
+from stateward.packages.plans.steps import set_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class CachedObjects:
     def ours(self, kind: Raw, key: Key) -> PartialObject | None:
         """Return an object that the caches show as one of the installation, and as one that stays."""
         seen = self.watches.find((kind.group, kind.kind), key)
-        if seen is None or seen.metadata.labels.get(LABEL_PART_OF) != self.set_id or seen.metadata.terminating:
+        if seen is None or set_of(seen.metadata) != self.set_id or seen.metadata.terminating:
             return None
         return seen
 

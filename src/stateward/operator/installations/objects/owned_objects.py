@@ -11,7 +11,7 @@ from stateward.kube.objects.metadata import PartialObject
 from stateward.kube.objects.resource import Selection
 from stateward.operator.installations.objects.applier import ObjectTools
 from stateward.operator.installations.objects.kinds import Kinds, Raw
-from stateward.operator.installations.objects.views import GroupKind, kinds_in
+from stateward.operator.installations.objects.views import GroupKind, kinds_in, set_of
 from stateward.packages.plans.steps import LABEL_PART_OF, set_id
 from stateward.packages.rendering.objects import Identity
 
@@ -92,4 +92,5 @@ async def _of_kind(
     return [
         OwnedObject(Identity(group, kind, body.metadata.namespace, body.metadata.name), resource, body)
         for body in state.hand_over()
+        if set_of(body.metadata)
     ]

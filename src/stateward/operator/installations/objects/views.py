@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import Package
 from stateward.api.values.base import GROUP, VERSION
-from stateward.kube.objects.metadata import PartialObject
+from stateward.kube.objects.metadata import ObjectMeta, PartialObject
 from stateward.kube.objects.resource import Resource
-from stateward.packages.plans.steps import LABEL_PART_OF
+from stateward.packages.plans.steps import ANNOTATION_PLAN, LABEL_PART_OF
 
 INSTALLATIONS = Resource(GROUP, VERSION, "swinstallations", "Installation", Installation)
 PACKAGES = Resource(GROUP, VERSION, "swpackages", "Package", Package)
@@ -31,10 +31,20 @@ GroupKind = tuple[str, str]
 """Group (empty for the core's) and kind."""
 
 
+def set_of(meta: ObjectMeta) -> str:
+    """Return the set of which a plan has created an object; empty for an object of no set, and for one of a controller.
+
+    The disaster this prevents: a controller copies the labels of a custom resource to the Secrets and Services that it
+    makes for it, some also the annotations. The package does not render these, so the next plan would remove them.
+    """
+    by_plan = ANNOTATION_PLAN in meta.annotations and not meta.controller_uid
+    return meta.labels.get(LABEL_PART_OF, "") if by_plan else ""
+
+
 def by_set(obj: PartialObject) -> Iterable[str]:
     """Index objects by their namespace and the set that they are part of."""
-    label = obj.metadata.labels.get(LABEL_PART_OF)
-    return (placed_set(obj.metadata.namespace, label),) if label else ()
+    name = set_of(obj.metadata)
+    return (placed_set(obj.metadata.namespace, name),) if name else ()
 
 
 def placed_set(namespace: str, label: str) -> str:

@@ -41,6 +41,8 @@ INTERVAL = 45.0
 """Seconds between two measurements at least: each one may be a write. A settled cluster is observed once a minute."""
 PATIENCE = 300.0
 """Seconds without a measurement after which it is not known that a rule has asked for something without a break."""
+RENEWAL = 180.0
+"""Seconds after which the time of an average that stays the same is written: an older one is that of another load."""
 CPU_WEIGHT = 5
 """A measurement of the processors moves their average by this part of the difference; so a burst passes."""
 STEEPEST = 2
@@ -129,12 +131,13 @@ def by_rules(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize) -> 
     silence = math.inf if recorded.measured is None else facts.now - recorded.measured
     if 0 <= silence < INTERVAL:
         return recorded
-    before = recorded if 0 <= silence <= PATIENCE else paused(recorded)
+    before = recorded if 0 <= silence <= PATIENCE else replace(paused(recorded), cpu=None)
     before = with_cpu(facts, scaling, before, members)
     readings = [Reading(rule, mean(facts, rule.measure, before, members)) for rule in scaling.rules]
     found = growth(facts, pool, scaling, before, readings) or shrink(facts, pool, scaling, before, readings)
     # A measurement that nothing follows from is no write.
-    return replace(found, measured=facts.now) if found != recorded or is_counting(found) else found
+    told = found != recorded or is_counting(found) or (found.cpu is not None and silence > RENEWAL)
+    return replace(found, measured=facts.now) if told else found
 
 
 def is_counting(size: PoolSize) -> bool:
@@ -175,8 +178,12 @@ def shrink(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize, readi
 
 
 def changed(facts: Facts, recorded: PoolSize, replicas: int, reason: str) -> PoolSize:
-    """Return another number of members, from now on: the times of the rules start again."""
-    return replace(recorded, replicas=replicas, reason=reason, changed=facts.now, growth_since=None, shrink_since=None)
+    """Return another number of members, from now on: the times of the rules and the average of the load start again.
+
+    The disaster this prevents: a pool has grown, the average is still that of fewer members, and the pool grows once
+    more although its load is steady.
+    """
+    return replace(paused(recorded), replicas=replicas, reason=reason, changed=facts.now, cpu=None)
 
 
 def paused(recorded: PoolSize) -> PoolSize:

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
 from stateward.packages.plans.steps import LABEL_INSTALLATION
 from tests.unit.operator.installations.execution.test_tasks import SERVICE, package
 from tests.unit.operator.installations.test_lost_key import CONFIG
@@ -150,4 +152,52 @@ async def test_what_a_user_makes_right_before_the_apply_is_not_taken_from_them(
         await world.until(lambda: "already exists" in waits_for(world, "first"))
     theirs = world.there("ConfigMap", "config")
     assert theirs["data"] == mine
+    assert "labels" not in theirs["metadata"]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+async def test_what_a_user_puts_in_the_place_of_an_object_is_not_taken_by_its_repair(
+    world: World, *, missing: bool
+) -> None:
+    """A user removes an object, or another client changes it; a user makes an own one right before it is repaired."""
+    tasks: list[Any] = [{"name": "config", "kind": "Apply", "spec": {"resources": ["config.yaml"]}}]
+    world.package("other-1", package(tasks, {"deploy": ["config"]}, config=CONFIG))
+    world.install("other-1", "first")
+    place = Key("prod", "config")
+
+    def removed() -> None:
+        exact = DeleteOptions(Preconditions(world.there("ConfigMap", "config")["metadata"]["uid"]))
+        world.server.delete("/configmaps", place, exact)
+
+    class Late:
+        """A client that is overtaken by a user once, after `late` was set."""
+
+        late = False
+
+        def acting_as(self, _user: str) -> Any:
+            return self
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(world.api, name)
+
+        async def apply(self, resource: Any, key: Any, body: Any, options: Any) -> Any:
+            if resource.kind == "ConfigMap" and self.late:
+                self.late = False
+                if not missing:
+                    removed()
+                world.server.create("/configmaps", "prod", {"metadata": {"name": "config"}, "data": {"their": "own"}})
+            return await world.api.apply(resource, key, body, options)
+
+    late = Late()
+    async with world.operator(late):
+        await world.until(lambda: world.ready("first"))
+        late.late = True
+        live = world.there("ConfigMap", "config")
+        if missing:
+            removed()
+        else:
+            world.server.update("/configmaps", place, {**live, "data": {"of": "another"}})
+        await world.until(lambda: "already exists" in waits_for(world, "first"))
+    theirs = world.there("ConfigMap", "config")
+    assert theirs["data"] == {"their": "own"}
     assert "labels" not in theirs["metadata"]

@@ -1,4 +1,7 @@
-"""Objects of another namespace may have the label of an installation: a tenant can guess it. They change nothing."""
+"""Objects that no plan has created may have the label of an installation: they change nothing.
+
+A tenant can guess the label, and a controller copies it from an object of the installation.
+"""
 
 import asyncio
 import json
@@ -10,6 +13,7 @@ import pytest
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.packages.restarts.restarts import ANNOTATION_RECORD
+from tests.unit.operator.installations.execution.test_tasks import SERVICE, package
 from tests.unit.operator.installations.rights import HOME, Asked, Ruled, Rules
 from tests.unit.operator.installations.world import World
 
@@ -58,3 +62,33 @@ async def test_an_object_of_another_namespace_does_not_hide_that_one_is_missing(
         exact = DeleteOptions(Preconditions(world.there("Deployment", "web")["metadata"]["uid"]))
         world.server.delete("apps/deployments", Key(HOME, "web"), exact)
         await world.until(lambda: world.get("Deployment", "web"))
+
+
+@pytest.mark.parametrize("controlled", [False, True])
+async def test_what_a_controller_makes_with_the_labels_of_an_object_is_not_pruned(*, controlled: bool) -> None:
+    """The disaster: a controller copies the labels of a custom resource to Secrets, and the next plan prunes these."""
+    world = World()
+    tasks: list[Any] = [{"name": n, "kind": "Apply", "spec": {"resources": [f"{n}.yaml"]}} for n in ("owner", "other")]
+    texts = {"owner": SERVICE.replace("NAME", "owner"), "other": SERVICE.replace("NAME", "other")}
+    world.package("other-1", package(tasks, {"deploy": ["owner", "other"]}, **texts))
+    world.package("other-2", package(tasks[:1], {"deploy": ["owner"]}, "2.0.0", **texts))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
+        made_from(world.there("Service", "owner"), world, controlled=controlled)
+        await asyncio.sleep(5)
+        world.install("other-2")
+        await world.until(lambda: world.get("Service", "other") is None and world.ready())
+        assert world.get("Service", "copy")
+        world.uninstall()
+        await world.until(lambda: world.get("Installation", "web") is None)
+    assert world.get("Service", "copy"), "it goes with its owner"
+
+
+def made_from(owner: Any, world: World, *, controlled: bool) -> None:
+    """Create an object as controllers do: with the labels of its owner, some also with its annotations."""
+    meta: dict[str, Any] = {"name": "copy", "labels": owner["metadata"]["labels"]}
+    if controlled:
+        by = {"apiVersion": "v1", "kind": "Service", "name": "owner", "uid": owner["metadata"]["uid"]}
+        meta |= {"annotations": owner["metadata"]["annotations"], "ownerReferences": [by | {"controller": True}]}
+    world.server.create("/services", HOME, {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": {}})

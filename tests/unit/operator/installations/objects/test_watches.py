@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.kube.cache.reflector import ReflectorOptions
 from stateward.kube.objects.errors import UnknownResource
@@ -13,7 +14,7 @@ from stateward.kube.objects.watching import Added, Bookmark, Marked
 from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.installations.objects.kinds import ServedKinds
 from stateward.operator.installations.objects.watches import PATIENCE, Watches
-from stateward.packages.plans.steps import LABEL_PART_OF, set_id
+from stateward.packages.plans.steps import ANNOTATION_PLAN, LABEL_PART_OF, set_id
 
 THING = ("example.dev", "Thing")
 HOME = Key("prod", "web")
@@ -44,9 +45,9 @@ class Server:
         if resource.version not in self.versions:
             raise UnknownResource("404 page not found")
         for name in self.names if selection.namespace == self.home else ():
-            labels = {LABEL_PART_OF: SET}
-            meta = ObjectMeta(name=name, namespace=self.home, uid=name, resource_version="1", labels=labels)
-            yield Added(PartialObject(metadata=meta))
+            meta = ObjectMeta(name=name, namespace=self.home, uid=name, resource_version="1")
+            by_plan = replace(meta, labels={LABEL_PART_OF: SET}, annotations={ANNOTATION_PLAN: "deploy"})
+            yield Added(PartialObject(metadata=by_plan))
         ended = {"k8s.io/initial-events-end": "true"}
         yield Bookmark(Marked(metadata=ObjectMeta(resource_version="5", annotations=ended)))
         self.broken.clear()

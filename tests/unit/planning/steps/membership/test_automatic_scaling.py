@@ -165,6 +165,32 @@ def test_a_burst_of_a_minute_changes_nothing() -> None:
     assert hots(world) == 3
 
 
+@pytest.mark.parametrize("after", [60.0, 120.0, 600.0])
+def test_the_load_of_fewer_members_makes_a_pool_that_has_grown_grow_no_further(after: float) -> None:
+    world = settled(managers(), hot(3, scaling=Scaling(2, 20, (CPU,), grow_after=after)))
+    minutes(world.edit(work={"hot": 300}), 40).run()
+    assert hots(world) == 5, "5 members with a load of 60% each: the lowest number that is not above 70%"
+
+
+def test_an_average_from_before_a_long_silence_counts_no_more() -> None:
+    world = minutes(settled(managers(), hot(3, scaling=replace(BOUNDS, rules=(CPU,), grow_after=60.0))), 1)
+    minutes(world.edit(work={"hot": 207}), 10)
+    assert recorded(world).cpu == 69
+    minutes(world.edit(answers=False), 60)
+    minutes(world.edit(answers=True, work={"hot": 30}), 1)
+    assert recorded(world).cpu == 10
+
+
+def test_an_average_that_stays_the_same_is_renewed_before_it_is_too_old() -> None:
+    world = minutes(scaled(CPU).edit(work={"hot": 150}), 30)
+    first = recorded(world).measured
+    minutes(world, 5)
+    assert first is not None
+    assert (recorded(world).measured or 0.0) - first > 100.0
+    minutes(world.edit(work={"hot": 300}), 1)
+    assert recorded(world).cpu == 60, "one measurement moves it by a fifth, also after a long steady load"
+
+
 def test_no_pool_shrinks_below_the_copies_of_its_shards() -> None:
     world = minutes(with_disks(scaled(DISK, indices=((3,),)), 5), 180)
     assert hots(world) == 3
@@ -201,11 +227,26 @@ def test_a_flexible_shard_keeps_no_pool_large() -> None:
     assert hots(minutes(with_disks(world, 5), 90)) == 2
 
 
+def test_a_pool_that_begins_to_scale_while_a_member_is_replaced_keeps_no_member_more() -> None:
+    world = settled(managers(), hot(3), indices=((2,),))
+    world.edit(policy={"replacement": o.Replacement(replace=frozenset({"c-hot-1"}))})
+    while hots(world) == 3:
+        world.tick()
+    assert hots(world) == 4
+    assert hots(world.edit(pools=[managers(), hot(3, scaling=BOUNDS)]).run()) == 3
+    assert recorded(world).replicas == 3
+
+
+def test_a_pool_without_members_begins_to_scale_with_the_number_of_the_spec() -> None:
+    world = settled(managers(), hot(3), hot(0, "cold"))
+    world.edit(pools=[managers(), hot(3), hot(3, "cold", scaling=BOUNDS)]).run()
+    assert sum(body.pool == "cold" and body.workload is not None for body in world.bodies.values()) == 3
+
+
 def test_a_pool_whose_status_was_lost_keeps_the_members_that_it_has() -> None:
     world = minutes(with_disks(scaled(DISK), 98), 15).run()
     assert hots(world) == 5
-    pools = [replace(pool, scaling=None) for pool in world.status.pools]
-    world.edit(status=replace(world.status, pools=pools)).run()
+    world.edit(status=replace(world.status, pools=[])).run()
     assert hots(world) == 5
     assert recorded(world).replicas == 5
 
