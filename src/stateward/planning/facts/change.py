@@ -11,6 +11,9 @@ from stateward.planning.model.observation import Effect, Inputs, Member, Pool, U
 from stateward.planning.model.process import AGENT_PATIENCE
 from stateward.planning.model.referenced_data import input_changed
 
+ROLES = "roles"
+"""The input that says what a member does: whether it holds data, votes and can be elected."""
+
 
 class Change(Struct, frozen=True):
     """The smallest effect that applies a change, and the names of the inputs that differ."""

@@ -1,8 +1,9 @@
 """Decides which pool is next in a version upgrade.
 
 Pools change one after the other: data without votes, then data with votes, then the rest; among the rest, members
-without a vote come first, so that managers are last. Until a pool is next, its members keep the version they run, also
-if one of them is evicted and comes back. Source: the upgrade reconciler (reference 3).
+without a vote come first, so that managers are last, and after them members that vote and cannot be elected. Until a
+pool is next, its members keep the version they run, also if one of them is evicted and comes back. Source: the upgrade
+reconciler (reference 3).
 
     Pending ──every pool before it is Upgraded──▶ Upgrading ──every member serves with the new version──▶ Upgraded
 """
@@ -35,7 +36,13 @@ def upgrading(obs: Observation) -> bool:
 
 
 def role_rank(pool: Pool) -> int:
-    """Return the pool's place in the safe order by role."""
+    """Return the pool's place in the safe order by role.
+
+    The disaster this prevents: managers become nodes that only vote, and others get their place, in the middle of an
+    upgrade. The former wait until one of the latter can be elected, and these wait for the upgrade of the former.
+    """
+    if pool.voting and not pool.electable:
+        return 4
     if pool.data:
         return 1 if pool.voting else 0
     return 3 if pool.voting else 2

@@ -3,10 +3,12 @@
 from msgspec.structs import replace
 
 from stateward.planning.facts.facts import derive
+from stateward.planning.facts.upgrade_order import pool_order
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import Plan, plan
 from stateward.planning.safety.availability import voter_problem
+from stateward.planning.steps.upkeep.repair import repair_change, unsafe
 from tests.unit.planning.pools import tiebreaker
 from tests.unit.planning.steps.rollout.test_restart import NEW, set_phase, world
 from tests.unit.planning.world import World, hot, managers
@@ -98,3 +100,57 @@ def test_managers_do_not_all_become_nodes_that_only_vote_in_one_restart() -> Non
 def test_managers_whose_pool_loses_their_role_keep_it_and_restart_with_the_others() -> None:
     told = restarted_together(electable=False, voting=False)
     assert {x.phase for x in told.actions if isinstance(x, a.SetPhase)} == {o.Phase.STOP_COORDINATED}
+
+
+def broken_manager(*, electing: bool, changed: bool = False) -> str | None:
+    """Return why the only manager is not repaired that has crashed without a database, as its pool gets other roles.
+
+    `electing` are the new roles of the tiebreakers: whether these can be elected. `changed` ones have them already.
+    """
+    seen = world(managers(1), tiebreaker(2), hot(2)).observe()
+    roles = {"managers": {"electable": False}, "tiebreaker": {"electable": electing}}
+    desired = tuple(
+        replace(pool, **roles[pool.name], inputs={**pool.inputs, "roles": pool.name}) if pool.name in roles else pool
+        for pool in seen.desired.pools
+    )
+    members = tuple(with_roles(m) if changed and m.pool == "tiebreaker" else m for m in seen.members)
+    members = tuple(crashed(m) if m.pool == "managers" else m for m in members)
+    unknown = o.Unknown("no manager is elected")
+    facts = derive(
+        replace(seen, members=members, database=unknown, desired=replace(seen.desired, pools=desired)), 1e6 + 10_000
+    )
+    member = facts.members["c-managers-0"]
+    change = repair_change(facts, member)
+    assert change is not None
+    return unsafe(facts, member, change)
+
+
+def crashed(member: o.Member) -> o.Member:
+    assert member.pod is not None
+    return replace(member, pod=replace(member.pod, ready=False, trouble="CrashLoopBackOff"))
+
+
+def with_roles(member: o.Member) -> o.Member:
+    assert member.pod is not None
+    return replace(member, pod=replace(member.pod, inputs={**member.pod.inputs, "roles": member.pool}))
+
+
+def test_a_crashed_manager_becomes_a_node_that_only_votes_only_beside_one_that_surely_can_be_elected() -> None:
+    """The disaster this prevents: the last manager comes back as such a node, and none is ever elected."""
+    reason = (
+        "c-managers-0 may be the only manager that can be elected, and with its new roles it cannot be: take these"
+        " back, and change them once another one is elected"
+    )
+    assert broken_manager(electing=False) == reason
+    assert broken_manager(electing=True) == reason
+    assert broken_manager(electing=True, changed=True) is None
+
+
+def test_managers_that_only_vote_change_after_those_that_can_be_elected() -> None:
+    """The disaster this prevents: in an upgrade, each of two pools of managers waits for the roles of the other."""
+    seen = world(managers(1, "masters"), tiebreaker(2), hot(2)).observe()
+    assert [pool.name for pool in pool_order(seen)] == ["hot", "masters", "tiebreaker"]
+    changes = {"masters": {"electable": False}, "tiebreaker": {"electable": True}}
+    pools = tuple(replace(pool, **changes.get(pool.name, {})) for pool in seen.desired.pools)
+    after = replace(seen, desired=replace(seen.desired, pools=pools))
+    assert [pool.name for pool in pool_order(after)] == ["hot", "tiebreaker", "masters"]
