@@ -175,11 +175,12 @@ def last_electable(facts: Facts, changing: Collection[str]) -> frozenset[str]:
     return frozenset(m.name for m in able)
 
 
-def voter_problem(facts: Facts, member: Member) -> str | None:
+def voter_problem(facts: Facts, member: Member, *, keeps: bool = False) -> str | None:
     """Return why a voter must stay up: one voter at a time, only while all others serve, and never without a quorum.
 
     The only manager may stop, because there is no other way to change it. It must stay if its pod holds the cluster
-    state, which would be lost: also if others have that state, because a new pod joins only an elected manager.
+    state, which would be lost: also if others have that state, because a new pod joins only an elected manager. A
+    process that `keeps` its pod keeps the state.
     """
     if facts.database is None or not facts.votes(member):
         return None
@@ -188,14 +189,14 @@ def voter_problem(facts: Facts, member: Member) -> str | None:
         return f"manager {min(absent)} is down, and managers stop one at a time"
     if not other_managers(facts, member):
         kept = f"{member.name} is the only manager, and its pod holds the cluster state"
-        return kept if facts.ephemeral(member) else None
+        return kept if facts.ephemeral(member) and not keeps else None
     if member.name in facts.database.voters and not quorum_without(facts, {member.name}):
         lost = unused_problem(facts) or "the managers would lose their quorum"
         return None if needs_vote_moved(facts, member) else lost
     return None
 
 
-def member_problem(facts: Facts, member: Member) -> str | None:
-    """Return why this member must stay up, independently of the other candidates."""
-    gone = facts.down - {member.name}
-    return zone_problem(facts, member, gone) or voter_problem(facts, member) or sole_problem(facts, member, gone)
+def member_problem(facts: Facts, member: Member, *, keeps: bool = False) -> str | None:
+    """Return why this member, which perhaps `keeps` its pod, must stay up, independently of the other candidates."""
+    gone, voting = facts.down - {member.name}, voter_problem(facts, member, keeps=keeps)
+    return zone_problem(facts, member, gone) or voting or sole_problem(facts, member, gone)

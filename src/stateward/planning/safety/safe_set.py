@@ -24,13 +24,18 @@ class Choice(Struct, frozen=True):
     held: Mapping[str, str]
 
 
-def choose(facts: Facts, candidates: Sequence[Member], first: frozenset[str] = frozenset()) -> Choice:
+def choose(
+    facts: Facts,
+    candidates: Sequence[Member],
+    first: frozenset[str] = frozenset(),
+    keeping: frozenset[str] = frozenset(),
+) -> Choice:
     """Return the candidates that go down together now, after whom the fewest sets are left to go.
 
     Candidates come in the order in which they should change. Those in `first` (already prepared) are taken before
-    others, so that the choice stays the same from one reconciliation to the next.
+    others, so that the choice stays the same from one reconciliation to the next. Those in `keeping` keep their pods.
     """
-    problems = {m.name: member_problem(facts, m) for m in candidates}
+    problems = {m.name: member_problem(facts, m, keeps=m.name in keeping) for m in candidates}
     held = {name: problem for name, problem in problems.items() if problem is not None}
     able = [m for m in candidates if m.name not in held]
     room = room_left(facts, len(able))

@@ -9,7 +9,7 @@ from stateward.planning.facts.change import creation_version, differing, effect_
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.upgrade_order import all_nodes_later, newest_joined_version, parse
 from stateward.planning.facts.volume_fit import lacks_for_use
-from stateward.planning.model.actions import Action, Create, DeleteMember, DeleteVolume, MarkVolume, Release
+from stateward.planning.model.actions import Action, Create, DeleteMember, DeletePod, DeleteVolume, MarkVolume, Release
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Claim, Effect, Member, Pool
 from stateward.planning.safety.health_gate import lost_units
@@ -19,12 +19,20 @@ NOT_DRAINED = "it was scaled to zero before its data had left it"
 
 
 def release(facts: Facts, member: Member, why: str) -> StepResult:
-    """Let a member go: scale it to zero, and when its pod is gone, forget it."""
-    if not member.alive and member.pod is None:
+    """Let a member go: scale it to zero, and when its pod is gone, forget it.
+
+    A pod whose StatefulSet was deleted without it has nothing that ends it. One that leaves without draining may go
+    only with the pauses of `pacing`, so it stays.
+    """
+    pod, workload = member.pod, member.workload
+    if not member.alive and pod is None:
         return delete_members(facts, [member])
     actions: tuple[Action, ...] = ()
-    if member.alive and member.workload is not None:
-        actions = (Release(why=why, member=member.name, workload=member.workload.ref),)
+    if member.alive and workload is not None:
+        actions = (Release(why=why, member=member.name, workload=workload.ref),)
+    elif pod is not None and workload is None and not pod.terminating:
+        drained = member.name not in facts.obs.desired.replacement.undrained
+        actions = (DeletePod(why=why, member=member.name, pod=pod.ref),) if drained else ()
     text = f"{{}} holds no data without another copy, and leaves ({why})"
     return StepResult(actions=actions, intents=intents_for(State.LEAVING, [member], Effect.REPLACE, text))
 

@@ -131,15 +131,15 @@ def next_step(
     facts: Facts, waiting: list[Member], changes: Mapping[str, Change], drained: frozenset[str]
 ) -> StepResult:
     """Return what is done with the members of which some may go now, and why the others stay."""
-    keeps = {m.name: keeps_pod(changes[m.name]) for m in waiting}
-    verdicts = {m.name: verdict for m in waiting if (verdict := sole_verdict(facts, m, keeps=keeps[m.name]))}
+    keeping = frozenset(m.name for m in waiting if keeps_pod(changes[m.name]))
+    verdicts = {m.name: text for m in waiting if (text := sole_verdict(facts, m, keeps=m.name in keeping))}
     leading = {m.name: MANAGER_FIRST for m in waiting if last_electable(facts, {m.name})}
-    chosen, reasons = pick(facts, [m for m in waiting if m.name not in verdicts | leading])
+    chosen, reasons = pick(facts, [m for m in waiting if m.name not in verdicts | leading], keeping)
     part = prepare(facts, [facts.members[name] for name in chosen], changes)
     if not chosen and room_left(facts, 1) > 0 and facts.obs.desired.sole_copy is SoleCopy.MOVE:
         freed = move_in_progress(facts, [m for m in waiting if m.name in verdicts.keys() - leading])
         moves = {m.name: moves_for(facts, m, drained) for m in freed}
-        alone = [m for m in waiting if moves.get(m.name) and choose(facts, [m]).chosen][:1]
+        alone = [m for m in waiting if moves.get(m.name) and choose(facts, [m], keeping=keeping).chosen][:1]
         part = merge(part, *(move_away(facts, m, changes[m.name], verdicts[m.name], moves[m.name]) for m in alone))
     rest = [m for m in waiting if m.name not in part.intents]
     reasons = reasons | verdicts | leading
@@ -246,12 +246,15 @@ def clear_of_vote(
     )
 
 
-def pick(facts: Facts, candidates: Sequence[Member]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the members to take down next, all of one pool, and why the others of the pools before it stay."""
+def pick(facts: Facts, candidates: Sequence[Member], keeping: frozenset[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the members to take down next, all of one pool, and why the others of the pools before it stay.
+
+    Those in `keeping` keep their pods.
+    """
     reasons: dict[str, str] = {}
     for pool in dict.fromkeys(m.pool for m in candidates):
         mine = [m for m in candidates if m.pool == pool]
-        choice = choose(facts, mine, begun(facts, mine))
+        choice = choose(facts, mine, begun(facts, mine), keeping)
         reasons.update(choice.held)
         if choice.chosen:
             after = f"it is later in the rollout order than {', '.join(choice.chosen)}"

@@ -71,7 +71,7 @@ def problem_alone(facts: Facts, member: Member) -> str | None:
     if facts.database is None:
         wanted = member.name in facts.obs.stopped and facts.unanswered
         return "the database does not answer" if serving and not wanted else None
-    problem = member_problem(facts, member) if serving or facts.joined(member.name) else None
+    problem = member_problem(facts, member, keeps=True) if serving or facts.joined(member.name) else None
     return problem or (sole_verdict(facts, member, keeps=True) if serving else None)
 
 

@@ -21,12 +21,17 @@ def schedule(facts: Facts, planned: Sequence[Action]) -> StepResult:
     A pod that is `planned` to get a phase or to be deleted gets no other phase: a stopping process would lose the phase
     by which it starts again.
     """
-    busy = {action.member for action in planned if isinstance(action, SetPhase | DeletePod)}
-    return merge(write_phases(facts, busy), StepResult(waits=(*invalid_phases(facts), *unstoppable(facts))))
+    phases = {action.member: action.phase for action in planned if isinstance(action, SetPhase)}
+    busy = phases.keys() | {action.member for action in planned if isinstance(action, DeletePod)}
+    ending = {name for name, phase in phases.items() if phase is Phase.NONE}
+    return merge(write_phases(facts, busy, ending), StepResult(waits=(*invalid_phases(facts), *unstoppable(facts))))
 
 
-def write_phases(facts: Facts, busy: set[str]) -> StepResult:
-    """Return the request on the cluster, written onto the pods that it means."""
+def write_phases(facts: Facts, busy: set[str], ending: set[str]) -> StepResult:
+    """Return the request on the cluster, written onto the pods that it means.
+
+    It stays for those in `ending`, whose last restart ends with this plan: they get the phase in the next one.
+    """
     wish = facts.obs.schedule
     if wish is None:
         return StepResult()
@@ -42,9 +47,8 @@ def write_phases(facts: Facts, busy: set[str]) -> StepResult:
     meant = [m for m in facts.obs.members if m.pod is not None and (not wish.pools or m.pool in wish.pools)]
     idle = (m for m in meant if m.pod is not None and not m.pod.terminating and m.name not in busy)
     free = [m for m in idle if facts.phase(m) is Phase.NONE]
-    return StepResult(
-        actions=(*(set_phase(m, phase, why) for m in free), ClearSchedule(why="the restart is recorded on its pods"))
-    )
+    clear = () if any(m.name in ending for m in meant) else (ClearSchedule(why="the restart is recorded on its pods"),)
+    return StepResult(actions=(*(set_phase(m, phase, why) for m in free), *clear))
 
 
 def invalid_phases(facts: Facts) -> tuple[Wait, ...]:

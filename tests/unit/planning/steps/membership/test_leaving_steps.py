@@ -161,3 +161,21 @@ def test_a_leaving_member_scaled_to_zero_manually_is_brought_back_while_the_data
     members = tuple(scaled_to_zero(m, released=released) if m.name == "hot-2" else m for m in seen.members)
     made = plan(replace(seen, desired=desired, members=members, database=o.Unknown("it is not available")), NOW)
     assert [type(action) for action in made.actions if getattr(action, "member", "") == "hot-2"] == does
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_a_pod_that_lost_its_stateful_set_is_deleted_when_its_member_may_go(ready: bool) -> None:
+    """The disaster this prevents: a user deletes a StatefulSet and keeps its pod, which then never ends."""
+    world = settled(managers(), hot(3), indices=((2,), (2,))).edit(pools=[managers(), hot(2)])
+    world.until(lambda w: w.did(a.Release) == ["c-hot-2"])
+    seen = world.observe()
+    (member,) = (m for m in seen.members if m.name == "c-hot-2")
+    assert member.pod is not None
+    for terminating in (False, True):
+        pod = replace(member.pod, ready=ready, terminating=terminating)
+        left = replace(member, workload=None, pod=pod)
+        others = (m for m in seen.members if m is not member)
+        deleted = [
+            x for x in plan(replace(seen, members=(*others, left)), world.now).actions if isinstance(x, a.DeletePod)
+        ]
+        assert [x.pod for x in deleted] == ([] if terminating else [pod.ref])

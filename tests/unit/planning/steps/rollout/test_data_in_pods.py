@@ -11,7 +11,7 @@ from stateward.planning.plan import plan
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.safety.test_choice import facts_of
-from tests.unit.planning.steps.rollout.test_restart import changed, phases, world
+from tests.unit.planning.steps.rollout.test_restart import NEW, changed, phases, world
 from tests.unit.planning.world import World, hot, managers, mixed, settled
 
 EPHEMERAL = {
@@ -254,3 +254,14 @@ def test_a_claim_that_a_pod_does_not_use_is_no_place_for_its_data(beside: bool) 
     made = plan(replace(seen, members=tuple(workloads), desired=desired), NOW)
     assert not [action for action in made.actions if isinstance(action, a.DeletePod)]
     assert [action.members for action in made.actions if isinstance(action, a.Drain)] == [{"hot-1"}]
+
+
+def test_a_setting_restarts_the_only_manager_in_the_pod_that_holds_the_cluster_state() -> None:
+    """The disaster this prevents: a small cluster without volumes never gets a setting, though its pod would stay."""
+    made = world(mixed(1, ephemeral=True), indices=((1,),))
+    pod = made.bodies["c-all-0"].pod
+    made.edit(pools=[mixed(1, ephemeral=True, config=NEW)]).run()
+    assert made.did(a.StopProcess) == ["c-all-0"]
+    made.edit(pools=[mixed(1, ephemeral=True, config={**NEW, "template/a": "1"})]).ticks(30)
+    assert made.bodies["c-all-0"].pod is pod
+    assert [w.reason for w in made.plan().waits] == ["NotSafeYet"], "a new pod would be empty"

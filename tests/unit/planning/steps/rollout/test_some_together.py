@@ -143,3 +143,16 @@ def test_all_restart_together_although_a_recorded_stop_is_held_back_for_long() -
     made.until(lambda w: others <= set(w.did(a.StopProcess)), limit=20)
     made.edit(stumbling=set()).run()
     assert held in made.did(a.StopProcess)
+
+
+def test_a_request_for_all_waits_for_a_restart_that_ends_in_the_same_plan() -> None:
+    """The disaster this prevents: one pod gets no phase in that plan, and the request is removed all the same."""
+    made = world()
+    pod = made.bodies["c-hot-1"].pod
+    assert pod is not None
+    pod.begun = True
+    made.schedule = o.Schedule("schedule-rolling")
+    assert not [x for x in made.tick().actions if isinstance(x, a.ClearSchedule)]
+    made.run()
+    assert made.schedule is None
+    assert len(set(made.did(a.StopProcess))) == 6
