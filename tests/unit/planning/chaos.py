@@ -96,6 +96,7 @@ class Chaos:
             capacity=spec.size if self.fine() else self.one(0, spec.size // 2),
             storage_class="standard",
             expandable=self.one(True, True, False, None),
+            named=ordinal % 2 == 1,
         )
         gone = "nothing" if self.fine() else self.one("pod", "workload", "both")
         return o.Member(

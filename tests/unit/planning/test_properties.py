@@ -143,7 +143,7 @@ def test_an_unknown_database_destroys_nothing_but_broken_pods_whose_data_stays(o
             member = members[action.member]
             agreed = obs.bootstrap_again and isinstance(action, a.DeleteVolume)
             assert action.member not in obs.records or agreed
-            assert member.claim is None or member.claim.capacity == 0, "only what was never there may go"
+            assert member.claim is None or member.claim.empty, "only what was never there may go"
             assert member.pod is None or not member.pod.node
         if isinstance(action, a.DeletePod):
             member = members[action.member]
@@ -254,7 +254,7 @@ def test_no_volume_goes_while_it_may_hold_the_last_copy(obs: o.Observation) -> N
         if isinstance(action, a.DeleteVolume) and members[action.member].claim is not None:
             claim = members[action.member].claim
             agreed = database is None and obs.bootstrap_again
-            empty = claim is not None and claim.capacity == 0 and (agreed or action.member not in obs.records)
+            empty = claim is not None and claim.empty and (agreed or action.member not in obs.records)
             lost = database is None or any(not any(c.live for c in u.copies) for u in database.units)
             assert empty or not lost or not derive(obs, NOW).holds_data(members[action.member])
             pod = members[action.member].pod

@@ -167,6 +167,7 @@ class World(Hands):
                 owner=claim.owner,
                 grown=min(claim.grown, claim.requested),
                 resized=claim.resized,
+                named=claim.named,
             ),
             config=body.config,
             config_checksum=checksum(body.config) if self.agents and body.config is not None else "",

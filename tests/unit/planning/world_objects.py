@@ -31,6 +31,7 @@ class Claim:
     owner: str = ""
     grown: int = 0
     resized: float | None = None
+    named: bool = False
 
 
 @dataclass

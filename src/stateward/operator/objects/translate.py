@@ -351,6 +351,7 @@ def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass], si
         # The record may lower what counts as grown, and never asks for more than the claim does.
         grown=min(requested, size_in(told.get(names.ANNOTATION_GROWN, ""))),
         resized=parse_time(told.get(names.ANNOTATION_RESIZED, "")),
+        named=bool(source.spec.volume_name),
     )
 
 

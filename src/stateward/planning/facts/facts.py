@@ -143,7 +143,7 @@ class Facts(Struct, frozen=True):
         if self.took_part(member.name) and not self.begins_again(member):
             return False
         pod, claim = member.pod, member.claim
-        unbound = claim.capacity == 0 if claim is not None else pod is None or not pod.claims
+        unbound = claim.empty if claim is not None else pod is None or not pod.claims
         return unbound and (pod is None or not (pod.node or pod.running or pod.ready))
 
     def may_hold_data(self, member: Member) -> bool:
@@ -169,7 +169,7 @@ class Facts(Struct, frozen=True):
         record. The member is created again with a storage class that does not exist. As one that has joined before, it
         counts as the successor of others, and never leaves although the class is corrected.
         """
-        if self.database is None or member.claim is None or member.claim.capacity:
+        if self.database is None or member.claim is None or not member.claim.empty:
             return False
         there = self.database.nodes.keys() | self.database.partial.keys() | self.database.voters
         return self.has_other_volume(member) and member.name not in there

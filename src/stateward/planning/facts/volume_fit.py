@@ -35,7 +35,7 @@ def claim_mismatch(pool: Pool, claim: Claim) -> str | None:
     """
     if pool.storage_class is not None and claim.storage_class and claim.storage_class != pool.storage_class:
         return f"storage class {claim.storage_class} becomes {pool.storage_class}"
-    if pool.storage_class is None and claim.classless and not claim.capacity:
+    if pool.storage_class is None and claim.classless and claim.empty:
         return f"storage class {claim.storage_class}, which does not exist, becomes the default class"
     size = max(pool.wanted_size, claim.grown)
     if claim.requested > size and (claim.capacity > size or not claim.capacity):
@@ -143,10 +143,10 @@ def usable(pool: Pool, member: Member) -> bool:
 def may_hold_last_copy(pool: Pool, member: Member, database: Database | None) -> bool:
     """Return whether a kept volume may hold a shard that exists nowhere else: unknown is not absent.
 
-    A claim that was never bound holds nothing; one that a replaced member has left was left while no shard was missing.
+    An empty claim holds nothing; one that a replaced member has left was left while no shard was missing.
     """
     claim = member.claim
-    if claim is None or not claim.capacity or claim.left:
+    if claim is None or claim.empty or claim.left:
         return False
     data, voting = pool.data, pool.voting
     if keeps_roles(pool, member):

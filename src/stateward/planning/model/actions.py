@@ -170,7 +170,7 @@ class DeleteMember(Action, frozen=True):
 
 
 class DeleteVolume(Action, frozen=True):
-    """Delete the claim of a member that left, or one that was never bound and that its pool no longer wants."""
+    """Delete the claim of a member that left, or an empty one that its pool no longer wants."""
 
     member: str
     claim: Ref

@@ -127,6 +127,17 @@ class Claim(Struct, frozen=True):
     """The size to which the operator has grown it by itself, in bytes; 0 if it has not."""
     resized: float | None = None
     """When the operator last asked for another size; None if it never did."""
+    named: bool = False
+    """Whether it names its volume: it has or had that one, or is to get it."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was ever written to its volume: it has and had none, and names none.
+
+        The disaster this prevents: after the loss of a Kubernetes cluster the claims of all managers but one are
+        restored, each with the name of its volume. They are not bound yet, and a new database is formed beside them.
+        """
+        return not self.capacity and not self.named
 
 
 class Member(Struct, frozen=True):

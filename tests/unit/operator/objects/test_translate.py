@@ -157,6 +157,23 @@ def test_a_claim_says_whether_its_member_has_left_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("spec", "status", "empty"),
+    [
+        ({}, {}, True),
+        ({}, {"capacity": {"storage": "1Gi"}}, False),
+        ({"volumeName": "pv-1"}, {"phase": "Pending"}, False),
+        ({"volumeName": "pv-1"}, {"phase": "Lost"}, False),
+    ],
+    ids=["new", "bound", "restored", "its volume was deleted"],
+)
+def test_a_claim_that_names_a_volume_does_not_count_as_one_that_was_never_bound(
+    spec: dict[str, Any], status: dict[str, Any], empty: bool
+) -> None:
+    body = {"metadata": {"name": "data-logs-hot-0"}, "spec": spec, "status": status}
+    assert translate.claim(msgspec.convert(body, PersistentVolumeClaim), {}).empty is empty
+
+
+@pytest.mark.parametrize(
     ("recorded", "grown"), [("8Gi", 8 << 30), ("10Gi", 10 << 30), ("10Ti", 10 << 30), ("-1", 0), ("much", 0), ("", 0)]
 )
 def test_what_a_claim_records_as_grown_is_never_more_than_it_asks_for(recorded: str, grown: int) -> None:

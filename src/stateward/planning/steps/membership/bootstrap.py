@@ -73,7 +73,7 @@ def form_anew(facts: Facts) -> StepResult:
     beside the new one. So they must give up their volumes first.
     """
     holding = [m for m in electors(facts) if not is_fresh(facts, m)]
-    ending = [m for m in facts.obs.members if m.claim is not None and m.claim.terminating and m.claim.capacity]
+    ending = [m for m in facts.obs.members if m.claim is not None and m.claim.terminating and not m.claim.empty]
     holding += [m for m in ending if facts.votes(m)]
     holding += [m for m in facts.obs.members if m not in holding and has_joined_another(facts, m)]
     if holding:

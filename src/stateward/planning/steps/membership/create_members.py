@@ -80,7 +80,7 @@ def new_volume(facts: Facts, member: Member, pool: Pool) -> StepResult:
     """Return the making of a member's volume that is gone, or the deletion of a claim that its pool no longer wants.
 
     The disaster this prevents: the volumes are made again with a storage class that does not exist, and the managers
-    would be replaced for the correction only once the database answers. A claim that was never bound holds nothing.
+    would be replaced for the correction only once the database answers. An empty claim holds nothing.
     """
     claim, pod = member.claim, member.pod
     if claim is None:
@@ -89,7 +89,7 @@ def new_volume(facts: Facts, member: Member, pool: Pool) -> StepResult:
         complete = facts.ephemeral(member) and record is not None and not record.volume
         return StepResult() if complete else claim_again(facts, member, pool)
     why = claim_mismatch(pool, claim)
-    if pool.ephemeral or why is None or claim.capacity or claim.terminating or (pod is not None and pod.node):
+    if pool.ephemeral or why is None or not claim.empty or claim.terminating or (pod is not None and pod.node):
         return StepResult()
     actions = (DeleteVolume(why=f"nothing was written to it, and {why}", member=member.name, claim=claim.ref),)
     text = f"{{}} gets another volume: {why}"

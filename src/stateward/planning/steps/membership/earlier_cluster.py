@@ -91,9 +91,9 @@ def marked_data(facts: Facts) -> list[str]:
 def is_usable(claim: Claim) -> bool:
     """Return whether a member may use what is on a volume.
 
-    A claim that was never bound holds nothing, and one that a replaced member has left is of no use.
+    An empty claim holds nothing, and one that a replaced member has left is of no use.
     """
-    return claim.capacity > 0 and not (claim.left or claim.terminating)
+    return not (claim.empty or claim.left or claim.terminating)
 
 
 def may_hold_needed_vote(facts: Facts, member: Member) -> bool:

@@ -43,7 +43,7 @@ def vacate(member: Member) -> StepResult:
     why = "nothing was written to it, and it cannot become what the spec asks for"
     delete = DeleteVolume(why=why, member=member.name, claim=claim.ref)
     return StepResult(
-        actions=() if claim.terminating or claim.capacity else (delete,),
+        actions=() if claim.terminating or not claim.empty else (delete,),
         waits=(Wait(member.name, "VolumeTerminating", text),),
     )
 
@@ -143,7 +143,7 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
         return tuple(wait for m in held if (wait := needed(facts, scaling, m, "voting", what)))
     missing = lost_units(facts.database)
     # A claim without a record of its roles may hold anything; its mark counts where it was made again for others.
-    held = [m for m in idle if missing and m.claim is not None and m.claim.capacity and not m.claim.left]
+    held = [m for m in idle if missing and m.claim is not None and not m.claim.empty and not m.claim.left]
     held = [m for m in held if m.was_made("data") or m.made_for is None or (m.claim is not None and m.claim.data)]
     copy = f"the last copy of shard {missing[0]}" if missing else ""
     return tuple(wait for m in held if (wait := needed(facts, scaling, m, "data", copy)))
@@ -179,7 +179,7 @@ def may_be_needed(facts: Facts, member: Member) -> bool:
         return False
     if not facts.obs.desired.formed_by_word:
         return may_hold_needed_vote(facts, member)
-    return bool(claim.capacity) and not claim.left and facts.holds_data(member)
+    return not claim.empty and not claim.left and facts.holds_data(member)
 
 
 def lacks_managers(facts: Facts) -> bool:

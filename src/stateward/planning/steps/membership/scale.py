@@ -84,7 +84,7 @@ def occupants(facts: Facts, pool: Pool, free: Sequence[int]) -> dict[int, Member
         return {}
     found = ((n, facts.members.get(names.member(facts.obs.name, pool.name, n))) for n in free)
     claimed = ((n, m, m.claim) for n, m in found if m is not None and m.claim is not None and not m.present)
-    return {n: m for n, m, claim in claimed if claim.terminating or (not claim.capacity and unfit(pool, m))}
+    return {n: m for n, m, claim in claimed if claim.terminating or (claim.empty and unfit(pool, m))}
 
 
 def unwanted(facts: Facts, member: Member) -> str | None:

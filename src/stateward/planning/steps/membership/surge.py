@@ -144,7 +144,7 @@ def obstacle(facts: Facts, member: Member) -> str:
     if member.pod is None and facts.seconds_not_serving(member) > NO_POD_PATIENCE:
         return f"its StatefulSet has created no pod for {NO_POD_PATIENCE:.0f} seconds"
     trouble, claim = facts.trouble(member), member.claim
-    if trouble and claim is not None and claim.classless and not claim.capacity:
+    if trouble and claim is not None and claim.classless and claim.empty:
         # The scheduler only reports that the volume is not bound.
         return f"storage class {claim.storage_class} does not exist; {trouble}"
     return trouble

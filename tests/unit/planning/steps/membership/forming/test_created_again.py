@@ -132,6 +132,27 @@ def test_volumes_of_members_that_never_joined_a_cluster_or_have_left_it_hold_up_
     assert not kept_data(derive(replace(seen, members=members), 0.0))
 
 
+@pytest.mark.parametrize("storage_class", [None, "fast"])
+def test_no_cluster_is_formed_while_restored_claims_wait_for_the_volumes_that_they_name(
+    storage_class: str | None,
+) -> None:
+    """After the loss of a Kubernetes cluster, with its storage class, and of the volume of one manager."""
+    world = made_again(cluster(2)).edit(answers=False, unprovided={"manual"})
+    world.edit(pools=[managers(storage_class=storage_class), hot(2, storage_class=storage_class)])
+    world.bodies.pop("c-managers-0")
+    for body in world.bodies.values():
+        assert body.claim is not None
+        body.claim.capacity, body.claim.named, body.claim.storage_class = 0, True, "manual"
+    before = world.identity
+    world.ticks(120)
+    assert world.bodies["c-managers-0"].pod is not None
+    assert not world.did(a.RecordBootstrap) + world.did(a.DeleteVolume)
+    assert next(c.reason for c in world.status.conditions if c.type == "Stalled") == "MemberDoesNotStart"
+    world.edit(answers=True, unprovided=set()).ticks(30)
+    assert world.identity == before
+    assert not world.did(a.GrantBootstrap)
+
+
 def test_a_mark_that_was_not_written_is_written_before_the_grant() -> None:
     world = World(managers(), hot()).until(lambda w: bool(w.did(a.RecordBootstrap)))
     claim = world.bodies["c-managers-0"].claim
