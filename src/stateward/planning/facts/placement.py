@@ -4,6 +4,7 @@ Findings are warnings and never refusals: a node or a class may be added later, 
 this very pod. What could not be read is `None`, and causes no finding.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -17,6 +18,8 @@ Json = Mapping[str, Any]
 
 HARD = ("NoSchedule", "NoExecute")
 """Effects of taints that keep pods away."""
+_NUMBER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+"""A whole number of Kubernetes, which has 64 bits."""
 
 
 class Machine(Struct, frozen=True):
@@ -163,10 +166,11 @@ def cores(text: str) -> int:
 
 
 def _tolerated(pod: Json, taint: tuple[str, str, str]) -> bool:
+    """Return whether a pod tolerates a taint; with an unknown operator, and those that compare numbers, it does."""
     key, value, effect = taint
     for toleration in _items(pod, "tolerations"):
         named = toleration.get("key", "")
-        any_value = toleration.get("operator", "Equal") == "Exists"
+        any_value = toleration.get("operator", "Equal") not in ("", "Equal")
         if toleration.get("effect", "") not in ("", effect) or (named != key and (named or not any_value)):
             continue
         if any_value or toleration.get("value", "") == value:
@@ -198,8 +202,8 @@ def _holds(rule: Json, labels: Mapping[str, str]) -> bool:
         case "DoesNotExist":
             return found is None
         case "Gt" | "Lt" as operator if values:
-            numbers = (found or "").lstrip("-").isdigit() and str(values[0]).lstrip("-").isdigit()
-            return numbers and (int(found or 0) > int(values[0])) is (operator == "Gt") and found != values[0]
+            numbers = [int(text) for text in (found or "", str(values[0])) if _NUMBER.fullmatch(text)]
+            return len(numbers) == 2 and (numbers[0] > numbers[1] if operator == "Gt" else numbers[0] < numbers[1])
         case _:
             return True
 

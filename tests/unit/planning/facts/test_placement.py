@@ -89,6 +89,8 @@ def test_a_selector_that_fits_no_node() -> None:
         {"key": "only", "operator": "Exists"},
         {"key": "only", "value": "db", "effect": "NoSchedule"},
         {"operator": "Exists"},
+        {"key": "only", "operator": "", "value": "db"},
+        {"key": "only", "operator": "Lt", "value": "950"},
     ],
 )
 def test_a_taint_that_is_tolerated_keeps_no_pod_away(toleration: dict[str, str]) -> None:
@@ -142,6 +144,9 @@ def test_nodes_that_do_not_tell_their_size_are_not_judged_by_it() -> None:
         (("rank", "Lt", "8"), True),
         (("rank", "Lt", "7"), False),
         (("disk", "Gt", "1"), False),
+        (("rank", "Gt", "--5"), False),
+        (("rank", "Lt", "²"), False),
+        (("rank", "Lt", "9" * 5000), False),
     ],
 )
 def test_required_node_affinity(rule: tuple[str, ...], fits: bool) -> None:
