@@ -117,7 +117,8 @@ def moved(found: o.Observation, seconds: float) -> o.Observation:
     members = [
         replace(
             m,
-            pod=m.pod and replace(m.pod, created=NOW + seconds, gone_by=NOW + 2 * seconds + 30, grace=30.0),
+            pod=m.pod
+            and replace(m.pod, created=NOW + seconds, gone_by=NOW + 2 * seconds + 30, grace=30.0, ended=NOW + seconds),
             claim=m.claim and replace(m.claim, resized=NOW + seconds),
         )
         for m in found.members
@@ -136,6 +137,7 @@ def times(found: o.Observation) -> Iterable[float]:
     for member in found.members:
         if member.pod is not None:
             yield member.pod.created
+            yield member.pod.ended
             yield member.pod.gone_by - member.pod.grace
         if member.claim is not None:
             yield member.claim.resized or 0.0

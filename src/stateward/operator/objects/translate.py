@@ -264,6 +264,7 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
         checksum=annotations.get(names.ANNOTATION_CHECKSUM, ""),
         phase=parse_phase(annotations.get(names.ANNOTATION_PHASE, "")) or Phase.NONE,
         begun=names.ANNOTATION_RESTART_STARTED in annotations,
+        ended=last_end(source),
         strange_phase=invalid_phase(annotations.get(names.ANNOTATION_PHASE, "")),
         candidate=annotations.get(names.ANNOTATION_BOOTSTRAP_CANDIDATE) == "true",
     )
@@ -316,6 +317,13 @@ def container_trouble(status: ContainerStatus) -> str:
         return ""
     ended = f" (it ended with code {last.exit_code}: {last.message.strip() or last.reason})" if last is not None else ""
     return f"{waiting.reason}: {waiting.message}{ended}"
+
+
+def last_end(source: Pod) -> float:
+    """Return when a container of a pod last ended before it was started again; 0 if none has."""
+    every = (*source.status.init_container_statuses, *source.status.container_statuses)
+    ends = (status.last_state.terminated for status in every)
+    return max((end.finished_at.timestamp() for end in ends if end is not None and end.finished_at), default=0.0)
 
 
 def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass], since: float | None = None) -> o.Claim:

@@ -93,6 +93,8 @@ class Pod(Struct, frozen=True):
     """How far the restart of its process is, by its annotation."""
     begun: bool = False
     """Whether a restart was started and its end not recorded, even if its phase annotation was removed."""
+    ended: float = 0.0
+    """When one of its containers last ended before it was started again, in seconds since the epoch; 0 if none has."""
     strange_phase: str = ""
     """The annotation's value if it is not a phase."""
 

@@ -62,10 +62,9 @@ def member_before(member: Member, past: Past) -> Member:
     if pod is not None:
         # Its deletion was requested when the grace period began.
         gone_by = past(pod.gone_by - pod.grace) + pod.grace
-        created = past(pod.created)
-        pod = (
-            pod if (created, gone_by) == (pod.created, pod.gone_by) else replace(pod, created=created, gone_by=gone_by)
-        )
+        created, ended = past(pod.created), past(pod.ended)
+        if (created, gone_by, ended) != (pod.created, pod.gone_by, pod.ended):
+            pod = replace(pod, created=created, gone_by=gone_by, ended=ended)
     if claim is not None and claim.resized is not None and (resized := past(claim.resized)) != claim.resized:
         claim = replace(claim, resized=resized)
     return member if (pod, claim) is (member.pod, member.claim) else replace(member, pod=pod, claim=claim)

@@ -9,8 +9,13 @@ def rfc3339(seconds: float) -> str:
 
 
 def parse_time(text: str) -> float | None:
-    """Return an RFC 3339 time as seconds since the epoch; None if it is empty or not a time."""
+    """Return an RFC 3339 time as seconds since the epoch; None for any other text, and for a time without a zone.
+
+    What it returns can be written again (`rfc3339`). The disaster this prevents: someone writes a time of the year 0
+    into a status, and no round of the cluster ends.
+    """
     try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
+        moment = datetime.fromisoformat(text)
+        return moment.astimezone(UTC).replace(microsecond=0).timestamp() if moment.tzinfo is not None else None
+    except (ValueError, OverflowError):
         return None

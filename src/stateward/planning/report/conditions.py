@@ -3,10 +3,10 @@
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values.base import Condition
 from stateward.api.values.conditions import condition, dated
-from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.facts.upgrade_order import upgrading
 from stateward.planning.model.intent import State, Wait
-from stateward.planning.model.observation import Database, Health, Observation, Unknown
+from stateward.planning.model.observation import Database, Health, Member, Observation, Unknown
 from stateward.planning.model.times import rfc3339
 from stateward.planning.plan import Plan
 
@@ -48,6 +48,20 @@ def stuck_member(facts: Facts, plan: Plan) -> Wait | None:
     """Return the member that does not start and thereby holds a change up."""
     for intent in plan.intents.values():
         member = facts.members.get(intent.member)
-        if intent.state is State.DOWN and member is not None and facts.trouble(member):
+        if member is None:
+            continue
+        if intent.state is State.DOWN and facts.trouble(member):
             return Wait(intent.member, "MemberDoesNotStart", intent.sentence, stalled=True)
+        if intent.state is State.STARTING and ends_again(facts, member):
+            text = f"{intent.member} does not start: its container ends again and again"
+            return Wait(intent.member, "MemberDoesNotStart", text, stalled=True)
     return None
+
+
+def ends_again(facts: Facts, member: Member) -> bool:
+    """Return whether a member has not served for long, and its container has ended meanwhile.
+
+    The disaster this prevents: a process ends a minute after each start. Between two starts the kubelet waits for at
+    most five minutes, in which the member is stuck; in each of these minutes it is not, so no alert ever fires.
+    """
+    return facts.overdue(member) and member.pod is not None and facts.now - member.pod.ended <= OVERDUE

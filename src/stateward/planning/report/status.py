@@ -122,11 +122,17 @@ def with_progress(draft: ClusterStatus, when: str) -> ClusterStatus:
 
 
 def progress_of(current: ClusterStatus) -> tuple[object, ...]:
-    """Return what changes when something moves forward: states, versions, pods that are ready, data still to move."""
+    """Return what changes when something moves forward: states, versions, pods that are ready, data still to move.
+
+    A member that is down and starts again has made no progress before it serves: many end a minute after each start.
+    """
     return (
         current.version,
         current.ready,
-        tuple((m.name, m.state, m.version, m.pending, member_progress(m)) for m in current.member_states),
+        tuple(
+            (m.name, State.DOWN if m.state == State.STARTING else m.state, m.version, m.pending, member_progress(m))
+            for m in current.member_states
+        ),
     )
 
 

@@ -143,6 +143,16 @@ def test_a_pods_data_is_on_its_own_claim_and_not_on_one_that_the_user_has_given_
     assert seen(using("snapshots", names.claim("logs-hot-2"))).claims
 
 
+def test_the_last_end_of_a_container_that_was_started_again_is_read() -> None:
+    def ended(*statuses: dict[str, Any]) -> Any:
+        return seen(pod({"containerStatuses": list(statuses)})).ended
+
+    early = {"name": "a", "lastState": {"terminated": {"exitCode": 0, "finishedAt": "1970-01-01T00:01:00Z"}}}
+    late = {"name": "b", "lastState": {"terminated": {"exitCode": 1, "finishedAt": "1970-01-01T00:02:00Z"}}}
+    assert ended({"name": "a"}) == ended({"name": "a", "lastState": {"terminated": {"exitCode": 1}}}) == 0.0
+    assert ended(early, late) == ended(late, early) == 120.0
+
+
 def test_a_claim_says_whether_its_member_has_left_it() -> None:
     def seen_claim(**annotations: str) -> Claim:
         meta = {"name": "data-c-hot-0", "annotations": annotations}

@@ -1,5 +1,6 @@
 """The status: states, reasons, times and conditions."""
 
+import pytest
 from msgspec.structs import replace
 
 from stateward.api.kinds.access.dashboards import DashboardsStatus
@@ -10,7 +11,7 @@ from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values.conditions import stalled
 from stateward.operator.objects.recorded_status import maintenance_end
 from stateward.planning.facts.facts import derive
-from stateward.planning.model.observation import Database, Desired, Observation, Refusal, Unknown
+from stateward.planning.model.observation import Database, Desired, Observation, Refusal, Replacement, Unknown
 from stateward.planning.plan import plan
 from stateward.planning.report.status import parse_time, rfc3339, status
 from tests.unit.planning.world import World, hot, managers, settled
@@ -164,6 +165,36 @@ def test_times_are_written_as_kubernetes_does_and_read_back() -> None:
     assert rfc3339(0.0) == "1970-01-01T00:00:00Z"
     assert parse_time(rfc3339(1_700_000_000.0)) == 1_700_000_000.0
     assert parse_time("") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0001-01-01T00:00:00+23:59",
+        "9999-12-31T23:59:59-23:59",
+        "2026-01-01T00:00:00",
+        "2026-01-01",
+    ],
+)
+def test_what_cannot_be_written_again_or_has_no_zone_is_no_time(text: str) -> None:
+    assert parse_time(text) is None
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59.999999Z", "2026-01-01T02:00:00+02:00", "0001-01-01T00:00:00Z"])
+def test_a_time_that_someone_wrote_can_be_written_again(text: str) -> None:
+    found = parse_time(text)
+    assert found is not None
+    assert rfc3339(found)
+
+
+def test_a_time_that_is_none_in_a_status_ends_no_round() -> None:
+    world = (
+        settled(managers(), hot()).edit(policy={"replacement": Replacement(replace=frozenset({"c-hot-1"}))}).ticks(3)
+    )
+    (entry,) = world.status.pending_removals
+    wrong = replace(world.status, pending_removals=[replace(entry, start_time="0001-01-01T00:00:00+23:59")])
+    world.edit(status=wrong).ticks(1)
+    assert parse_time(world.status.pending_removals[0].start_time) is not None
 
 
 def test_nothing_is_ready_in_the_first_status() -> None:
