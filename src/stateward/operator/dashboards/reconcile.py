@@ -191,7 +191,7 @@ class Round:
         seen = await self._seen(asked, deployment, pods, before)
         made = decide(known, seen)
         if made.version and not made.frozen:
-            await self._apply(asked, made)
+            await self._apply(asked, made, new=deployment is None)
         return self._status(asked, before, made, seen)
 
     def _asked(self, asked: Dashboards) -> Asked:
@@ -239,7 +239,7 @@ class Round:
                 return Health.UNKNOWN, f"the certificate that the instances show is not known: {error}"
         return await self._asks.health(addresses_of(pods), status_path(asked), access)
 
-    async def _apply(self, asked: Dashboards, made: Decision) -> None:
+    async def _apply(self, asked: Dashboards, made: Decision, *, new: bool) -> None:
         """Apply all objects for a decision, first those that the pods use."""
         target = self._target()
         if target is None or not target.identity:
@@ -249,7 +249,9 @@ class Round:
         content = files(self._which, self._live, asked, made.version, secrets)
         config = objects.config_name(self._live, content)
         body = self._deployment(asked, made, secrets, config)
-        await self._check(asked, body, made, secrets, config)
+        bare = self._deployment(objects.bare(asked), made, secrets, config)
+        offered = beside(body, bare, DASHBOARDS, asked.pod_template)
+        await check_pods(self._tools, self._live, offered, "DashboardsPodNotAllowed", new=new)
         labels = objects.metadata(self._which, self._live, self._tools.engine)
         await self._owned.apply(kinds.SECRETS, config_secret(labels, content))
         await self._beside(asked, secrets)
@@ -274,12 +276,6 @@ class Round:
             secured=secrets.secured,
             config=config,
         )
-
-    async def _check(self, asked: Dashboards, body: Json, made: Decision, secrets: Secrets, config: str) -> None:
-        """Raise StopError if the pods would get more than their author may give them; raises ApiError."""
-        bare = self._deployment(objects.bare(asked), made, secrets, config)
-        offered = beside(body, bare, DASHBOARDS, asked.pod_template)
-        await check_pods(self._tools, self._live, offered, "DashboardsPodNotAllowed")
 
     async def _beside(self, asked: Dashboards, secrets: Secrets) -> None:
         """Apply Service, budget and network policy, or remove what is not needed; raises ApiError."""
