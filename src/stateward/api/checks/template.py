@@ -21,6 +21,7 @@ _NAMED = ("containers", "initContainers", "volumes", "imagePullSecrets")
 _OWNED_BY_SET: Mapping[str, str] = {
     "restartPolicy": "members are StatefulSets, whose pods are always restarted",
     "hostname": "it is the name of the member",
+    "hostnameOverride": "it is the name of the member",
     "subdomain": "it is the headless Service",
 }
 _OWNED_BY_ENGINE: Mapping[str, str] = {
@@ -119,6 +120,11 @@ def _spec(path: str, spec: Json, product: Database) -> Iterator[Problem]:
             yield Problem(f"{path}.{key}", spec[key], f"cannot be set: {reason}")
     for key in _NAMED:
         yield from _names(f"{path}.{key}", spec.get(key))
+    for volume in listed(spec, "volumes"):
+        claim = mapped(mapped(mapped(volume, "ephemeral"), "volumeClaimTemplate"), "metadata")
+        for key in ("labels", "annotations"):
+            at = f"{path}.volumes[{volume.get('name')}].ephemeral.volumeClaimTemplate.metadata.{key}"
+            yield from _texts(at, mapped(claim, key))
     for kind in ("containers", "initContainers"):
         for container in listed(spec, kind):
             ours = kind == "containers" and container.get("name") == product.engine
