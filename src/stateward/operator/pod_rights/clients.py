@@ -24,22 +24,28 @@ class LabelledPods:
 
     labels: Mapping[str, str]
     own: Mapping[str, str]
-    made: FinalTemplate
+    chosen: FinalTemplate | None
+    """The template, if the spec gives them labels; no others are remembered, for they are large."""
     new: bool = True
     """Whether there are none yet."""
 
     @property
     def matters(self) -> bool:
         """Return whether a Service could select them that was not made for them."""
-        return self.new or self.labels != self.own
+        return self.new or self.chosen is not None
+
+    @property
+    def place(self) -> str:
+        """Return the field of the resource that gives them labels."""
+        return NAME if self.chosen is None else self.chosen.field(("metadata", "labels"))
 
     def field(self, selector: Mapping[str, str]) -> str:
         """Return the field of the resource that makes the pods selected; empty if they are not, or may be."""
         if not selector or not selector.items() <= self.labels.items():
             return ""
         added = sorted(name for name, value in selector.items() if self.own.get(name) != value)
-        if added:
-            return self.made.field(("metadata", "labels", f"[{added[0]}]"))
+        if added and self.chosen is not None:
+            return self.chosen.field(("metadata", "labels", f"[{added[0]}]"))
         return NAME if self.new and not any(name.startswith(f"{GROUP}/") for name in selector) else ""
 
 
@@ -55,7 +61,7 @@ def labelled_pods(family: Family, cluster: Cluster) -> tuple[LabelledPods, ...]:
 def labelled_template(made: FinalTemplate, *, new: bool) -> LabelledPods:
     """Return the pods of a template."""
     labels, own = (each["metadata"]["labels"] for each in (made.template, made.bare))
-    return LabelledPods(labels, own, made, new)
+    return LabelledPods(labels, own, made if labels != own else None, new)
 
 
 def selected_by_services(

@@ -117,7 +117,7 @@ class PodRights:
         try:
             services = await everything(self._api, kinds.SERVICES, Selection(cluster.metadata.namespace))
         except ApiError as error:
-            field = pods[0].made.field(("metadata", "labels"))
+            field = pods[0].place
             why = (
                 "Services could not be read, so the operator does not know which Services select the"
                 f" pods: {error.message}"

@@ -17,6 +17,7 @@ from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.databases.engine import unconnected
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import kind_of
+from stateward.operator.pod_rights.clients import labelled_pods
 from stateward.operator.pod_rights.finished import templates_beside
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.simulation.apiserver.client import WorldApi
@@ -83,6 +84,13 @@ async def test_a_service_that_is_made_later_holds_no_repair_back(api: WorldApi) 
     assert await rights.of_spec(search(), running) == ()
     assert await rights.of_spec(lost) == ()
     assert [r.subject for r in await rights.of_spec(search())] == ["metadata.name"]
+
+
+def test_of_pods_without_labels_of_the_spec_no_template_is_remembered() -> None:
+    """Templates of all pools of all clusters took more memory than all else that the operator knows of them."""
+    family = unconnected(kind_of(search()))
+    assert all(each.chosen is None for each in labelled_pods(family, search()))
+    assert all(each.chosen is not None for each in labelled_pods(family, dressed(app="payments")))
 
 
 async def test_dashboards_get_no_clients_of_a_release_of_the_same_name(api: WorldApi) -> None:
