@@ -16,7 +16,7 @@ from stateward.engines.pods.beside import config_secret
 from stateward.engines.search.dashboards import objects
 from stateward.engines.search.dashboards.decision import Asked, Decision, Health, Seen, decide
 from stateward.engines.search.dashboards.frontend import PORT, dashboards_name, dns_name, frontend, keys_secret
-from stateward.engines.search.dashboards.routes import routes_of
+from stateward.engines.search.dashboards.routes import Route, routes_of
 from stateward.engines.search.dashboards.settings import Secrets, files, serves_https, status_path
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, BadRequest, Invalid
@@ -36,6 +36,7 @@ from stateward.operator.dashboards.routes import keep_routes
 from stateward.operator.dashboards.secrets import Context, SecretKeeper
 from stateward.operator.objects.translate import trouble
 from stateward.operator.pod_rights.finished import DASHBOARDS, beside
+from stateward.operator.pod_rights.named import SECRET, NamedReference
 from stateward.operator.security.given_secrets import GivenSecrets
 from stateward.pki.given import UnusableError
 
@@ -131,9 +132,15 @@ class Round:
         desired = routes_of(self._live, secured=self._secured)
         labels = objects.labels(self._which, self._live, self._tools.engine)
         try:
-            return await keep_routes(self._owned, self._live, desired, labels, on=self._asks.routes)
+            on, barred = self._asks.routes, self._barred
+            return await keep_routes(self._owned, self._live, desired, labels, barred=barred, on=on)
         except ApiError as error:  # Routes that cannot be read or written stop no dashboards.
             return RoutesStatus(urls=urls, reason="RouteFailing", message=error.message[:300])
+
+    async def _barred(self, route: Route) -> str:
+        name, field = route.routes.tls_secret_name, "tlsSecretName"
+        asked = [] if name is None else [NamedReference(SECRET, name, field)]
+        return next((each.message for each in await self._tools.rights.of_objects(asked, self._live)), "")
 
     @property
     def _secured(self) -> bool:

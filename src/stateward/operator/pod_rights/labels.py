@@ -88,6 +88,11 @@ class PodRights:
         found = await self._refusals(asked, existing)
         return (*found, *await self._clients([labelled_template(made, new=new)] if self._labelled else [], cluster))
 
+    async def of_objects(self, asked: Iterable[NamedReference], cluster: Cluster) -> tuple[Refusal, ...]:
+        """Return the refusals of what other objects of a cluster than its pods name."""
+        existing = ClusterObjects(cluster, (), (), (), (), {}, {})
+        return tuple(await self._refusals(asked, existing)) if self._labelled else ()
+
     def forget(self, key: Key) -> None:
         """Drop what is remembered of a cluster that is gone."""
         self._known.pop(key, None)
