@@ -4,7 +4,7 @@ import pytest
 
 from stateward.api.validation import errors, validate_access
 from stateward.api.values.settings import NOT_PLAIN
-from tests.unit.api.documents import cluster
+from tests.unit.api.documents import cluster, elasticsearch_cluster
 from tests.unit.api.findings import found, only, pool
 
 OWNED = "cluster.initial_master_nodes"
@@ -36,3 +36,31 @@ def test_no_name_is_read_as_another_one(name: str) -> None:
 @pytest.mark.parametrize("name", PLAIN)
 def test_names_that_databases_know_are_accepted(name: str) -> None:
     assert found(cluster(config={name: "x"})) == []
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "cluster.initial_master_nodes",
+        "ES_SETTING_CLUSTER_INITIAL__MASTER__NODES",
+        "ES_SETTING_PATH_DATA",
+        "ES_SETTING_XPACK_SECURITY_ENABLED",
+        "ES_PATH_CONF",
+    ],
+)
+def test_no_variable_that_the_image_takes_for_an_owned_setting_is_accepted(variable: str) -> None:
+    """The image has two forms of them; with the second one a spec formed a second cluster."""
+    env = [{"name": variable, "value": "x"}]
+    made = elasticsearch_cluster(podTemplate={"spec": {"containers": [{"name": "elasticsearch", "env": env}]}})
+    path, said = only(made)
+    assert path == f"spec.podTemplate.spec.containers[elasticsearch].env[{variable}]"
+    assert said.startswith("cannot be set: ")
+
+
+@pytest.mark.parametrize(
+    "variable", ["ES_SETTING_NODE_ATTR_RACK", "ES_JAVA_OPTS", "ES_SETTING", "ES_SETTING_Path_data"]
+)
+def test_other_variables_are_accepted(variable: str) -> None:
+    env = [{"name": variable, "value": "x"}]
+    made = elasticsearch_cluster(podTemplate={"spec": {"containers": [{"name": "elasticsearch", "env": env}]}})
+    assert [each for each in found(made) if "env" in each[0] and "cannot be set" in each[1]] == []
