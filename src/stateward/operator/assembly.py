@@ -130,7 +130,7 @@ class Operator:
         rights = PodRights(
             self._api, controller.family, labelled=self.options.pod_references == LABELLED, turns=self._turns
         )
-        barred = tuple(refusal.message for refusal in await rights.of_spec(new))
+        barred = tuple(refusal.message for refusal in await rights.of_spec(new, existing))
         return Verdict(warnings=(*verdict.warnings, *barred, *doubts))
 
     async def report(self, plural: str, key: Key) -> Database | Unknown | None:

@@ -1,4 +1,4 @@
-"""Checks settings of the configuration file: none that Stateward owns, none given twice."""
+"""Checks settings of the configuration file: none that Stateward owns, none twice, names that are read as they are."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
-from stateward.api.values.settings import LONGEST_NAME, TOO_LONG, flatten, reason_owned
+from stateward.api.values.settings import LONGEST_NAME, NOT_PLAIN, PLAIN_NAME, TOO_LONG, flatten, reason_owned
 
 
 def check(cluster: SearchCluster) -> Iterator[Problem]:
@@ -24,6 +24,8 @@ def check_settings(path: str, config: Json | None, owned: Callable[[str], str | 
         at = f"{path}[{key}]"
         if len(key) > LONGEST_NAME:
             yield Problem(f"{path}[{key[:LONGEST_NAME]}...]", None, TOO_LONG)
+        elif PLAIN_NAME.fullmatch(key) is None:
+            yield Problem(at, value, NOT_PLAIN)
         elif (reason := owned(key)) is not None:
             yield Problem(at, value, f"cannot be set: {reason}")
         elif counts[key] > 1:

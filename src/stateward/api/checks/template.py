@@ -4,6 +4,7 @@ The whole schema of pods belongs to the API server, which checks the StatefulSet
 noticed only there, or never: lists that are merged by name need names.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, cast
@@ -21,6 +22,7 @@ _NAMED = ("containers", "initContainers", "volumes", "imagePullSecrets")
 _OWNED_BY_SET: Mapping[str, str] = {
     "restartPolicy": "members are StatefulSets, whose pods are always restarted",
     "hostname": "it is the name of the member",
+    "hostnameOverride": "it is the name of the member",
     "subdomain": "it is the headless Service",
 }
 _OWNED_BY_ENGINE: Mapping[str, str] = {
@@ -28,6 +30,10 @@ _OWNED_BY_ENGINE: Mapping[str, str] = {
     "command": "Stateward starts the database",
     "args": "Stateward starts the database; use {instead}",
 }
+_UPPER_CASE = re.compile(r"ES_SETTING(_{1,2}[A-Z]+)+")
+"""Variables that the images of Elasticsearch take for settings, from 7.15 on (bin/elasticsearch-env)."""
+_CONFIGURATION_FOLDERS = ("ES_PATH_CONF", "OPENSEARCH_PATH_CONF")
+_OWNED_VARIABLE = "Stateward writes the configuration of each member into its folder; use spec.config"
 MOST_NAMED = 500
 """Objects that the pods of a cluster may name.
 
@@ -119,6 +125,11 @@ def _spec(path: str, spec: Json, product: Database) -> Iterator[Problem]:
             yield Problem(f"{path}.{key}", spec[key], f"cannot be set: {reason}")
     for key in _NAMED:
         yield from _names(f"{path}.{key}", spec.get(key))
+    for volume in listed(spec, "volumes"):
+        claim = mapped(mapped(mapped(volume, "ephemeral"), "volumeClaimTemplate"), "metadata")
+        for key in ("labels", "annotations"):
+            at = f"{path}.volumes[{volume.get('name')}].ephemeral.volumeClaimTemplate.metadata.{key}"
+            yield from _texts(at, mapped(claim, key))
     for kind in ("containers", "initContainers"):
         for container in listed(spec, kind):
             ours = kind == "containers" and container.get("name") == product.engine
@@ -141,8 +152,17 @@ def _container(path: str, container: Json, product: Database | None) -> Iterator
 def _setting(path: str, variable: Json) -> Iterator[Problem]:
     """Refuse owned settings here, too: the official image takes them from variables, and those win over the file."""
     name = str(variable.get("name"))
-    if (reason := reason_owned(name)) is not None:
+    reason = _OWNED_VARIABLE if name in _CONFIGURATION_FOLDERS else reason_owned(setting_of(name))
+    if reason is not None:
         yield Problem(f"{path}[{name}]", variable.get("value"), f"cannot be set: {reason}")
+
+
+def setting_of(variable: str) -> str:
+    """Return the setting that the official images make of an environment variable; the name itself if it is none."""
+    if _UPPER_CASE.fullmatch(variable) is None:
+        return variable
+    text = variable.removeprefix("ES_SETTING_").replace("_", ".")
+    return text.replace("..", "_").lower()
 
 
 def _names(path: str, items: Any) -> Iterator[Problem]:

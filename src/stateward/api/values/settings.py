@@ -4,6 +4,7 @@ A setting is owned if a user's value would break a promise: the member would not
 form a second one, or be taken for another member.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,6 +13,13 @@ from typing import Any
 LONGEST_NAME = 255
 """Characters of the name of a setting; those of the databases have at most a hundred."""
 TOO_LONG = f"must have a name of at most {LONGEST_NAME} characters"
+PLAIN_NAME = re.compile(r"[\w$]([\w$.:/@*+-]*[\w$./@*+-])?")
+"""Names that YAML reads as they are written. Some have colons, such as `uiSettings.overrides.theme:darkMode`.
+
+The disaster this prevents: the name `cluster.initial_master_nodes` with a space or in quotes is not that of an owned
+setting, the database reads it as one, and members form a second cluster.
+"""
+NOT_PLAIN = "must have a name of letters, digits and . _ - : / @ * + $, without spaces, quotes and lines"
 
 
 class Shape(StrEnum):

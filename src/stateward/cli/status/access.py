@@ -178,6 +178,10 @@ ACCESS_ADVICE = {
         "the name is free", "rename or delete the object named above; nothing is done to it until then"
     ),
     "RouteRefused": Advice("the API server accepts the route", "correct what the message names"),
+    "RouteSecretNotAllowed": Advice(
+        "the Secret of tlsSecretName exists and is allowed for the cluster",
+        "label it as the message says, or leave it out",
+    ),
     "RoutesOff": Advice(
         "the operator makes routes, or the field is removed",
         "have an administrator install the operator with `routes: true` (--routes), or write an Ingress yourself",

@@ -1,4 +1,4 @@
-"""Clocks, an event loop with virtual time, backoff, rate limits.
+"""Clocks, an event loop with virtual time, backoff, rate limits, turns of long computations.
 
 This package imports nothing else of `kube`.
 """

@@ -7,8 +7,13 @@ wait for the same machines and the same quota, each holding what another one nee
 The lists in the clusters' statuses count, so no memory is needed: an operator that starts finds them there. Between a
 decision and the status that records it, a claim holds the slot, so that two clusters that are reconciled at the same
 time never both take the last one.
+
+The last place is not for a namespace that has all others, as long as there are clusters elsewhere. The disaster this
+prevents: the database of one tenant never lets its data move, five of its members are replaced forever, and a lost
+member of another tenant is not replaced.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
@@ -23,6 +28,11 @@ class Identified(Protocol):
     @property
     def uid(self) -> str:
         """The UID."""
+        ...
+
+    @property
+    def namespace(self) -> str:
+        """The namespace."""
         ...
 
 
@@ -62,11 +72,20 @@ class ReplacementLimit:
 
     def slots(self, uid: str) -> int:
         """Return how many places are left to the cluster of this UID, besides those that its status lists."""
+        homes, listed = dict[str, str](), dict[str, frozenset[str]]()
+        for cluster in (c for store in self._stores for c in store.all()):
+            homes[cluster.metadata.uid] = cluster.metadata.namespace
+            if cluster.status.pending_removals:
+                listed[cluster.metadata.uid] = in_flight(cluster.status)
         claims = {other: names for other, names in self._claims.items() if other != uid}
-        busy = (c for store in self._stores for c in store.all() if c.status.pending_removals)
-        listed = {c.metadata.uid: in_flight(c.status) for c in busy}
-        taken = sum(len(listed.get(one, frozenset()) | claims.get(one, frozenset())) for one in {*listed, *claims})
-        return max(0, self._most - taken)
+        taken = Counter[str]()
+        for one in {*listed, *claims}:
+            taken[homes.get(one, "")] += len(listed.get(one, frozenset()) | claims.get(one, frozenset()))
+        home = homes.get(uid, "")
+        left = self._most - taken.total()
+        if self._most > 1 and any(other != home for other in homes.values()):
+            left = min(left, self._most - 1 - taken[home])
+        return max(0, left)
 
     def claim(self, uid: str, names: frozenset[str]) -> None:
         """Hold places for members that a plan has put on the list, until `release`."""

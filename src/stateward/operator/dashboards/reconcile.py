@@ -16,7 +16,7 @@ from stateward.engines.pods.beside import config_secret
 from stateward.engines.search.dashboards import objects
 from stateward.engines.search.dashboards.decision import Asked, Decision, Health, Seen, decide
 from stateward.engines.search.dashboards.frontend import PORT, dashboards_name, dns_name, frontend, keys_secret
-from stateward.engines.search.dashboards.routes import routes_of
+from stateward.engines.search.dashboards.routes import Route, routes_of
 from stateward.engines.search.dashboards.settings import Secrets, files, serves_https, status_path
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, BadRequest, Invalid
@@ -36,6 +36,7 @@ from stateward.operator.dashboards.routes import keep_routes
 from stateward.operator.dashboards.secrets import Context, SecretKeeper
 from stateward.operator.objects.translate import trouble
 from stateward.operator.pod_rights.finished import DASHBOARDS, beside
+from stateward.operator.pod_rights.named import SECRET, NamedReference
 from stateward.operator.security.given_secrets import GivenSecrets
 from stateward.pki.given import UnusableError
 
@@ -131,9 +132,15 @@ class Round:
         desired = routes_of(self._live, secured=self._secured)
         labels = objects.labels(self._which, self._live, self._tools.engine)
         try:
-            return await keep_routes(self._owned, self._live, desired, labels, on=self._asks.routes)
+            on, barred = self._asks.routes, self._barred
+            return await keep_routes(self._owned, self._live, desired, labels, barred=barred, on=on)
         except ApiError as error:  # Routes that cannot be read or written stop no dashboards.
             return RoutesStatus(urls=urls, reason="RouteFailing", message=error.message[:300])
+
+    async def _barred(self, route: Route) -> str:
+        name, field = route.routes.tls_secret_name, "tlsSecretName"
+        asked = [] if name is None else [NamedReference(SECRET, name, field)]
+        return next((each.message for each in await self._tools.rights.of_objects(asked, self._live)), "")
 
     @property
     def _secured(self) -> bool:
@@ -191,7 +198,7 @@ class Round:
         seen = await self._seen(asked, deployment, pods, before)
         made = decide(known, seen)
         if made.version and not made.frozen:
-            await self._apply(asked, made)
+            await self._apply(asked, made, new=deployment is None)
         return self._status(asked, before, made, seen)
 
     def _asked(self, asked: Dashboards) -> Asked:
@@ -239,7 +246,7 @@ class Round:
                 return Health.UNKNOWN, f"the certificate that the instances show is not known: {error}"
         return await self._asks.health(addresses_of(pods), status_path(asked), access)
 
-    async def _apply(self, asked: Dashboards, made: Decision) -> None:
+    async def _apply(self, asked: Dashboards, made: Decision, *, new: bool) -> None:
         """Apply all objects for a decision, first those that the pods use."""
         target = self._target()
         if target is None or not target.identity:
@@ -249,7 +256,9 @@ class Round:
         content = files(self._which, self._live, asked, made.version, secrets)
         config = objects.config_name(self._live, content)
         body = self._deployment(asked, made, secrets, config)
-        await self._check(asked, body, made, secrets, config)
+        bare = self._deployment(objects.bare(asked), made, secrets, config)
+        offered = beside(body, bare, DASHBOARDS, asked.pod_template)
+        await check_pods(self._tools, self._live, offered, "DashboardsPodNotAllowed", new=new)
         labels = objects.metadata(self._which, self._live, self._tools.engine)
         await self._owned.apply(kinds.SECRETS, config_secret(labels, content))
         await self._beside(asked, secrets)
@@ -274,12 +283,6 @@ class Round:
             secured=secrets.secured,
             config=config,
         )
-
-    async def _check(self, asked: Dashboards, body: Json, made: Decision, secrets: Secrets, config: str) -> None:
-        """Raise StopError if the pods would get more than their author may give them; raises ApiError."""
-        bare = self._deployment(objects.bare(asked), made, secrets, config)
-        offered = beside(body, bare, DASHBOARDS, asked.pod_template)
-        await check_pods(self._tools, self._live, offered, "DashboardsPodNotAllowed")
 
     async def _beside(self, asked: Dashboards, secrets: Secrets) -> None:
         """Apply Service, budget and network policy, or remove what is not needed; raises ApiError."""

@@ -1,8 +1,11 @@
 """Keeps the routes of a cluster, if the operator makes routes: Ingresses, and HTTPRoutes of the Gateway API.
 
 With routes, the right to write a cluster is the right to take any host name at the Ingress controller. So the operator
-makes them only if its administrator has said so (--routes), and has the rights for them only then.
+makes them only if its administrator has said so (--routes), and has the rights for them only then. A certificate that
+they show is that of a Secret, and needs what every Secret needs that a spec names.
 """
+
+from collections.abc import Awaitable, Callable
 
 from stateward.api.kinds.access.routes import RoutesStatus
 from stateward.api.kinds.search import SearchCluster
@@ -16,10 +19,18 @@ from stateward.operator.beside.owned import GoingError, Owned, TakenError
 
 KINDS: dict[str, Resource[PartialObject]] = {INGRESS: INGRESSES, HTTP_ROUTE: HTTP_ROUTES}
 OFF = "RoutesOff"
+Barred = Callable[[Route], Awaitable[str]]
+"""Returns why a route may not show its certificate; empty if it may. Raises ApiError."""
 
 
 async def keep_routes(
-    owned: Owned, cluster: SearchCluster, desired: tuple[Route, ...], labels: dict[str, str], *, on: bool
+    owned: Owned,
+    cluster: SearchCluster,
+    desired: tuple[Route, ...],
+    labels: dict[str, str],
+    *,
+    barred: Barred,
+    on: bool,
 ) -> RoutesStatus | None:
     """Make the desired routes and remove others; returns the status, None if there is nothing to say. Raises ApiError.
 
@@ -32,7 +43,8 @@ async def keep_routes(
         return None
     urls, failure = list[str](), ("", "")
     for route in desired:
-        reason, message = await _made(owned, cluster, route, labels)
+        why = await barred(route)
+        reason, message = ("RouteSecretNotAllowed", why) if why else await _made(owned, cluster, route, labels)
         if reason:
             failure = failure if failure[0] else (reason, f"{route.field}: {message}")
         else:

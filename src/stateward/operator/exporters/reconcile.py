@@ -112,7 +112,7 @@ class Round:
         config = objects.config_name(self._live, content)
         body = self._deployment(asked, config)
         offered = beside(body, self._deployment(objects.bare(asked), config), METRICS, asked.pod_template)
-        await check_pods(self._tools, self._live, offered, "MetricsPodNotAllowed")
+        await check_pods(self._tools, self._live, offered, "MetricsPodNotAllowed", new=deployment is None)
         changed = await self._apply(body, content)
         if now.available and not changed:
             await tidy(self._owned, self._selector, config, *self._part.keeps)

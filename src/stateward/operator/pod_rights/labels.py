@@ -6,7 +6,7 @@ right to write that very object.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import msgspec
@@ -45,10 +45,10 @@ RESOURCES: Mapping[str, Resource[PartialObject]] = {
 
 @dataclass(frozen=True, slots=True)
 class NamedObject:
-    """An object that a cluster names and another owner has to allow."""
+    """The objects that a cluster names and another owner has to allow, and its pods, which Services may select."""
 
     named: tuple[NamedReference, ...] = ()
-    marked: tuple[LabelledPods, ...] = ()
+    pods: tuple[LabelledPods, ...] = ()
 
 
 class PodRights:
@@ -69,19 +69,29 @@ class PodRights:
     async def _named(self, existing: ClusterObjects) -> tuple[Refusal, ...]:
         asked = await self._asked(existing.cluster)
         found = await self._refusals(asked.named, existing)
-        return (*found, *await self._clients(asked.marked, existing.cluster))
+        pods = [replace(each, new=is_new(existing)) for each in asked.pods]
+        return (*found, *await self._clients(pods, existing.cluster))
 
-    async def of_spec(self, cluster: Cluster) -> tuple[Refusal, ...]:
-        """Return the refusals of what a cluster names that is about to be written."""
-        return await self._named(ClusterObjects(cluster, (), (), (), (), {}, {}))
+    async def of_spec(self, cluster: Cluster, existing: ClusterObjects | None = None) -> tuple[Refusal, ...]:
+        """Return the refusals of what a cluster names that is about to be written; `existing` is what is there."""
+        known = existing or ClusterObjects(cluster, (), (), (), (), {}, {})
+        return await self._named(replace(known, cluster=cluster))
 
-    async def of_template(self, made: FinalTemplate, cluster: Cluster) -> tuple[Refusal, ...]:
-        """Return the refusals of what other pods of a cluster name, and of their labels: pods that are no members."""
+    async def of_template(self, made: FinalTemplate, cluster: Cluster, *, new: bool) -> tuple[Refusal, ...]:
+        """Return the refusals of what other pods of a cluster name, and of their labels: pods that are no members.
+
+        `new` is whether there are none of them yet.
+        """
         named_there = list(of_template(made))
         asked = [each for each in named_there if self._labelled or each.kind == SERVICE_ACCOUNT]
         existing = ClusterObjects(cluster, (), (), (), (), {}, {})
         found = await self._refusals(asked, existing)
-        return (*found, *await self._clients(tuple(labelled_template(made)) if self._labelled else (), cluster))
+        return (*found, *await self._clients([labelled_template(made, new=new)] if self._labelled else [], cluster))
+
+    async def of_objects(self, asked: Iterable[NamedReference], cluster: Cluster) -> tuple[Refusal, ...]:
+        """Return the refusals of what other objects of a cluster than its pods name."""
+        existing = ClusterObjects(cluster, (), (), (), (), {}, {})
+        return tuple(await self._refusals(asked, existing)) if self._labelled else ()
 
     def forget(self, key: Key) -> None:
         """Drop what is remembered of a cluster that is gone."""
@@ -104,14 +114,15 @@ class PodRights:
             return NamedObject(found, labelled_pods(self._family, cluster))
         return NamedObject(tuple(each for each in found if each.kind == SERVICE_ACCOUNT))
 
-    async def _clients(self, pods: tuple[LabelledPods, ...], cluster: Cluster) -> tuple[Refusal, ...]:
-        """Return the refusals of the labels of pods; Services are read only if there are such labels."""
+    async def _clients(self, offered: Iterable[LabelledPods], cluster: Cluster) -> tuple[Refusal, ...]:
+        """Return the refusals of the labels of pods; Services are read only if one could be made for other pods."""
+        pods = [each for each in offered if each.matters]
         if not pods:
             return ()
         try:
             services = await everything(self._api, kinds.SERVICES, Selection(cluster.metadata.namespace))
         except ApiError as error:
-            field = pods[0].made.field(("metadata", "labels"))
+            field = pods[0].place
             why = (
                 "Services could not be read, so the operator does not know which Services select the"
                 f" pods: {error.message}"
@@ -150,6 +161,12 @@ class PodRights:
                 )
         field = short(asked.field)
         return Refusal(field, reason, short(f"{field}: {asked.kind} {asked.name} {why}")) if why else None
+
+
+def is_new(existing: ClusterObjects) -> bool:
+    """Return whether a cluster has never had a member: what is asked of it only then cannot hold back a repair."""
+    status = existing.cluster.status
+    return not (existing.sets or existing.pods or existing.claims or status.version or status.cluster_uuid)
 
 
 def _lured(field: str, name: str, cluster: Cluster) -> Refusal:

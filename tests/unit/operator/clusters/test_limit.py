@@ -14,10 +14,11 @@ from stateward.planning.model.observation import Removal
 class Cluster:
     uid: str
     removals: list[RemovalStatus] = field(default_factory=list[RemovalStatus])
+    namespace: str = "one"
 
     @property
     def metadata(self) -> ObjectMeta:
-        return ObjectMeta(name=self.uid, uid=self.uid)
+        return ObjectMeta(name=self.uid, uid=self.uid, namespace=self.namespace)
 
     @property
     def status(self) -> ClusterStatus:
@@ -47,6 +48,17 @@ def test_replacements_of_all_clusters_of_all_kinds_count() -> None:
     places = limit(3, Cluster("a", [entry("a-0"), entry("a-1", "Leaving")]), Cluster("b"))
     assert places.slots("b") == 1
     assert places.slots("a") == 1
+
+
+def test_one_namespace_leaves_a_place_to_the_others() -> None:
+    """Five replacements of one tenant that never ended kept the lost members of all others from being replaced."""
+    first, second, other = Cluster("a", [entry("a-0"), entry("a-1")]), Cluster("b"), Cluster("c", namespace="two")
+    places = limit(3, first, second, other)
+    assert (places.slots("a"), places.slots("b"), places.slots("c")) == (0, 0, 1)
+    places.claim("c", frozenset({"c-0"}))
+    assert (places.slots("b"), places.slots("c")) == (0, 1)
+    assert limit(3, first, second).slots("b") == 1, "there is no other namespace"
+    assert limit(1, Cluster("a"), other).slots("a") == 1, "a single place is for all"
 
 
 def test_what_takes_up_no_room_or_was_requested_does_not_count() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from stateward.api.values import names
 from stateward.kube.objects.errors import UnknownResource
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.client import WorldApi
@@ -19,6 +20,31 @@ def routes(world: World) -> dict[str, Any]:
     return world.cluster_object().doc.get("status", {}).get("routes") or {}
 
 
+def routed(**labels: str) -> World:
+    """Return a world whose operator makes routes, with the certificate that they show."""
+    world = World()
+    world.routes = True
+    world.secret("logs-example", labels or {names.LABEL_ALLOWED: "true"})
+    return world
+
+
+async def test_a_certificate_of_others_is_shown_only_with_their_consent() -> None:
+    """The right to write a cluster was the right to serve any host with every certificate of the namespace."""
+    world = routed(team="payments")
+    world.edit(routes=PLAIN)
+    async with world.operator():
+        await world.until(lambda: routes(world).get("reason") == "RouteSecretNotAllowed")
+        assert routes(world)["message"].startswith(
+            "spec.routes: tlsSecretName: Secret logs-example must have the label stateward.dev/allowed-for-pods: true"
+        )
+        assert not world.store.all(INGRESSES)
+        live = world.store.get("/secrets", Key(HOME, "logs-example"))
+        assert live is not None
+        allowing = {**live.meta, "labels": {names.LABEL_ALLOWED: NAME}}
+        world.store.put("/secrets", {**live.doc, "metadata": allowing}, live.managers)
+        await world.until(lambda: routes(world).get("urls") == ["https://logs.example.com"])
+
+
 async def test_without_the_flag_nothing_is_made_and_the_reason_says_what_to_do() -> None:
     world = World()
     world.edit(routes=PLAIN, dashboards={"routes": GATEWAY})
@@ -31,8 +57,7 @@ async def test_without_the_flag_nothing_is_made_and_the_reason_says_what_to_do()
 
 
 async def test_an_ingress_and_an_http_route_lead_to_the_database_and_to_the_dashboards() -> None:
-    world = World()
-    world.routes = True
+    world = routed()
     world.edit(routes=PLAIN, dashboards={"routes": GATEWAY})
     async with world.operator():
         await world.until(lambda: len(routes(world).get("urls", [])) == 2 and world.available())
@@ -56,8 +81,7 @@ async def test_an_ingress_and_an_http_route_lead_to_the_database_and_to_the_dash
 
 
 async def test_routes_of_an_operator_that_makes_none_any_more_stay_and_are_named() -> None:
-    world = World()
-    world.routes = True
+    world = routed()
     world.edit(routes=PLAIN)
     async with world.operator():
         await world.until(lambda: routes(world).get("urls"))
@@ -70,8 +94,7 @@ async def test_routes_of_an_operator_that_makes_none_any_more_stay_and_are_named
 
 
 async def test_a_foreign_ingress_of_the_name_is_neither_changed_nor_deleted() -> None:
-    world = World()
-    world.routes = True
+    world = routed()
     theirs = {"metadata": {"name": NAME}, "spec": {"rules": [{"host": "theirs"}]}}
     world.server.create(INGRESSES, HOME, {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", **theirs})
     world.edit(routes=PLAIN)
@@ -85,8 +108,7 @@ async def test_a_foreign_ingress_of_the_name_is_neither_changed_nor_deleted() ->
 
 
 async def test_without_the_gateway_api_the_reason_says_so_and_dashboards_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World()
-    world.routes = True
+    world = routed()
     get = WorldApi.get
 
     async def missing(self: WorldApi, resource: Any, key: Key) -> Any:
@@ -105,8 +127,7 @@ async def test_without_the_gateway_api_the_reason_says_so_and_dashboards_run(mon
 
 async def test_routes_that_cannot_be_read_for_now_are_not_taken_for_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """The disaster this prevents: an Ingress stays, and the status that names it is gone."""
-    world = World()
-    world.routes = True
+    world = routed()
     world.edit(routes=PLAIN)
     get = WorldApi.get
 
@@ -127,8 +148,7 @@ async def test_routes_that_cannot_be_read_for_now_are_not_taken_for_gone(monkeyp
 
 
 async def test_an_invalid_route_is_said_and_the_database_keeps_its_other_one() -> None:
-    world = World()
-    world.routes = True
+    world = routed()
     live = world.cluster_object()
     bad = {**GATEWAY, "ingressClassName": "nginx"}
     world.store.put(live.kind, {**live.doc, "spec": {**live.doc["spec"], "routes": bad}}, live.managers)
@@ -138,8 +158,7 @@ async def test_an_invalid_route_is_said_and_the_database_keeps_its_other_one() -
 
 async def test_a_route_that_stays_while_the_spec_is_invalid_stays_named_also_by_an_operator_without_routes() -> None:
     """The disaster this prevents: an Ingress stays, and the status that names it is gone."""
-    world = World()
-    world.routes = True
+    world = routed()
     world.edit(routes=PLAIN)
     async with world.operator():
         await world.until(lambda: routes(world).get("urls") == ["https://logs.example.com"])

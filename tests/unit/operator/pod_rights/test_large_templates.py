@@ -7,6 +7,7 @@ import pytest
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import Level
+from stateward.kube.client.client import Page
 from stateward.kube.objects.errors import NotFound
 from stateward.operator.databases.engine import unconnected
 from stateward.operator.objects.kinds import kind_of
@@ -25,6 +26,9 @@ class Empty:
     async def get(self, *_: object) -> Any:
         self.asked += 1
         raise NotFound("no such object")
+
+    async def list(self, *_: object, **__: object) -> Any:
+        return Page((), "")
 
 
 def variable(number: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from stateward.kube.objects.errors import ApiError, BadRequest, Status, StatusDe
 from stateward.kube.objects.errors import FieldCause as Cause
 from stateward.kube.objects.metadata import Key
 from stateward.operator.databases.engine import unconnected
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import kind_of
 from stateward.operator.pod_rights.finished import DASHBOARDS, METRICS, final_templates
 from stateward.operator.pod_rights.labels import PodRights
@@ -199,7 +200,7 @@ async def test_the_round_of_a_cluster_asks_the_server_too() -> None:
     server = Server(unknown("spec.template.spec.bogus"))
     cluster = search(podTemplate={"spec": {"bogus": 1}})
     rights = PodRights(server, unconnected(kind_of(cluster)), labelled=False)
-    existing: Any = type("Existing", (), {"cluster": cluster, "secrets": ()})
+    existing = ClusterObjects(cluster, (), (), (), (), {}, {})
     assert {each.subject for each in await rights.refusals(existing)} == {"spec.podTemplate.spec.bogus"}
 
 
