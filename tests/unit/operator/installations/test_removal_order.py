@@ -10,6 +10,7 @@ from stateward.api.kinds.installation import Installation, InstallationSpec
 from stateward.api.values.base import Metadata
 from stateward.kube.objects.metadata import Key
 from stateward.operator.installations import deletion
+from stateward.operator.installations.execution.service_account import Accounts
 from stateward.packages.plans.steady_state import removal_turn
 from stateward.packages.rendering.objects import Identity
 from tests.unit.operator.installations.execution.test_tasks import SERVICE, package
@@ -103,3 +104,16 @@ async def test_with_the_namespace_everything_outside_goes_at_once(monkeypatch: p
     removed.clear()
     await deletion.remove_objects(tools, applier, installation)
     assert removed == there[:1]
+
+
+async def test_a_namespace_goes_although_an_installation_in_it_has_no_account_any_more(world: World) -> None:
+    """Disaster prevented: the operator's default account was taken away since, and the namespace stays forever."""
+    world.package("other-1", controlled(["app"]))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
+    async with world.operator(accounts=Accounts(default="")):
+        world.forsake(HOME)
+        world.uninstall()
+        await world.until(lambda: world.get("Installation", "web") is None)
+    assert world.get("Deployment", "app"), "it goes with its namespace"
