@@ -24,7 +24,7 @@ from stateward.kube.objects.metadata import ObjectMeta, PartialObject
 from stateward.operator.installations.objects.cached_objects import CachedObjects
 from stateward.operator.installations.objects.claims import Names, OwnershipLocks, check_owner
 from stateward.operator.installations.objects.faults import FatalError, HeldError
-from stateward.operator.installations.objects.kinds import Kinds, Raw
+from stateward.operator.installations.objects.kinds import Kinds, Raw, propagation
 from stateward.operator.installations.objects.scaling import as_scaled
 from stateward.operator.installations.objects.views import INSTALLATIONS, MANAGER
 from stateward.operator.restarts.sources import read_sources
@@ -349,7 +349,7 @@ class Applier:
             key = ObjectKey(meta.get("namespace", ""), meta["name"])
             exact = Preconditions(meta["uid"], meta["resourceVersion"])
             try:
-                left = await self._tools.api.delete(kind, key, DeleteOptions(exact))
+                left = await self._tools.api.delete(kind, key, DeleteOptions(exact, propagation(kind)))
             except NotFound:
                 self._cached_objects.memory.drop(self.set_id, meta["uid"])
                 return ""
