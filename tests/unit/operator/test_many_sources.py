@@ -3,10 +3,13 @@
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.operator.restarts.control import RestartControl, Setting
 from stateward.operator.restarts.views import ANNOTATION_CONTROL, Workload
+from stateward.packages.restarts.digests import RootKey
 from stateward.packages.restarts.guards import MOST_USED
 from tests.support.moved_clock import MovedClock
 
@@ -44,6 +47,41 @@ async def test_it_is_not_remembered_and_its_objects_are_not_read() -> None:
     api.body = None
     await control.reconcile(APP)
     assert not control._said
+
+
+class WholeConfigMaps(OneWorkload):
+    """An API server with a Deployment that uses ConfigMaps with all of their many keys."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__([])
+        sources = [{"configMapRef": {"name": f"config-{number}"}} for number in range(count)]
+        assert self.body is not None
+        self.body["spec"]["template"]["spec"]["containers"] = [{"name": "c", "envFrom": sources}]
+        self.patched = 0
+
+    async def get(self, resource: Any, key: Key) -> Any:
+        if key.name.startswith("config-"):
+            return {"metadata": {"name": key.name}, "data": {f"{'KEY' * 13}{number}": "v" for number in range(64)}}
+        return await super().get(resource, key)
+
+    async def patch(self, *_args: Any, **_options: Any) -> Any:
+        self.patched += 1
+        return self.body
+
+
+@pytest.mark.parametrize(("count", "told"), [(30, []), (60, ["RestartSourcesTooMany"])])
+async def test_a_record_that_no_annotation_can_hold_is_not_written_and_an_event_says_so(
+    count: int, told: list[str]
+) -> None:
+    """The server refused it in each round, and no event said why the workload does not restart."""
+    api, said = WholeConfigMaps(count), list[Any]()
+    control: Any = RestartControl(Setting(api, SimpleNamespace(record=said.append), MovedClock(), "operator"))  # type: ignore[arg-type]
+    control._workloads = {"Deployment": SimpleNamespace(get={APP.key: SimpleNamespace(metadata=META)}.get)}
+    control._key = RootKey(b"k" * 32)
+    await control.reconcile(APP)
+    await control.reconcile(APP)
+    assert [each.reason for each in said] == told
+    assert bool(api.patched) is not bool(told)
 
 
 META = SimpleNamespace(name="app", namespace="ns", uid="1")

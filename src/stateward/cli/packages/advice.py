@@ -51,8 +51,8 @@ RESTART_ADVICE = {
     ),
     "RestartPaused": Advice("the annotation stateward.dev/restart-paused is removed", "remove it"),
     "RestartSourcesTooMany": Advice(
-        "the pods of the workload use at most 500 ConfigMaps, Secrets or keys",
-        "mount whole ConfigMaps and Secrets in place of single keys, or use fewer of them",
+        "the pods of the workload use at most 500 ConfigMaps, Secrets or keys, and their record has at most 240 KiB",
+        "mount whole ConfigMaps and Secrets in place of many single keys, single keys of large ones, or use fewer",
     ),
     "RestartWindowInvalid": Advice(
         "the annotation stateward.dev/restart-window is valid", "write the window like `22:00-04:30`, in UTC"

@@ -10,11 +10,13 @@ from stateward.api.kinds.cluster import Retention
 from stateward.api.kinds.installation import Installation
 from stateward.api.values.problem import first_of
 from stateward.kube.client.client import Api
-from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.errors import ApiError, UnknownResource
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import NAMESPACES
 from stateward.operator.installations.objects.applier import Applier, ObjectTools
+from stateward.operator.installations.objects.kinds import Kinds
 from stateward.operator.installations.objects.owned_objects import OwnedObject, owned_objects
+from stateward.operator.installations.objects.views import kinds_in
 from stateward.packages.plans.steady_state import KEPT, removal_turn
 
 
@@ -28,6 +30,17 @@ async def is_namespace_deleted(api: Api, namespace: str) -> bool:
         return (await api.get(NAMESPACES, Key("", namespace))).metadata.terminating
     except ApiError:
         return False  # Who may not look at namespaces removes what there is, one by one.
+
+
+async def may_be_outside(kinds: Kinds, installation: Installation) -> bool:
+    """Return whether an installation may have objects outside of its namespace; raises ApiError if that is unknown."""
+    for group, kind in sorted(kinds_in(installation.metadata.annotations)):
+        try:
+            if not (await kinds.preferred(group, kind)).namespaced:
+                return True
+        except UnknownResource:
+            return True  # Whether it is gone is found out when its objects are removed.
+    return False
 
 
 async def remove_objects(

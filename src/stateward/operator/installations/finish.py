@@ -31,7 +31,7 @@ from stateward.packages.rendering.rendering import Use, places
 from stateward.packages.rendering.templates import TemplateProblem
 from stateward.packages.restarts.dependencies import dependencies
 from stateward.packages.restarts.digests import digests_of
-from stateward.packages.restarts.guards import too_many_objects
+from stateward.packages.restarts.guards import too_large, too_many_objects
 from stateward.packages.restarts.restarts import Verdict, annotated, judge, read_record
 
 
@@ -88,6 +88,8 @@ class Finisher:
         sources = await read_sources(self._tools.api, used, key.namespace)
         digest_key = self._tools.root.of(key.namespace)
         verdict = judge(live, used, digests_of(used, sources, digest_key), digest_key)
+        if too_large(verdict.record):
+            return ""  # It grew after the workload was applied, and cannot be written: the next apply says so.
         if _own(verdict, owned):
             live = await self._write(found, live, verdict, {ANNOTATION_RUN: run})
             self.restarted.append(f"{found.identity}: {', '.join(verdict.because)}")

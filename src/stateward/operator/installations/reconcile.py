@@ -12,7 +12,7 @@ from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.metadata import key_of
 from stateward.operator.installations.annotations import remove_finalizer
 from stateward.operator.installations.context import SharedTools
-from stateward.operator.installations.deletion import is_namespace_deleted, remove_objects
+from stateward.operator.installations.deletion import is_namespace_deleted, may_be_outside, remove_objects
 from stateward.operator.installations.digest_renewal import renew_records
 from stateward.operator.installations.drift import DriftCorrection
 from stateward.operator.installations.execution.opening import NoPackageError
@@ -277,6 +277,8 @@ class Reconciliation:
     async def _emptied(self) -> float | None:
         """Run the plan `cleanup` and remove the objects; None when none is left."""
         going = await is_namespace_deleted(self._shared.tools.api, self._namespace)
+        if going and not await may_be_outside(self._shared.tools.kinds, self._status_writer.live):
+            return None  # All of it goes with the namespace, without any right.
         try:
             again = None if going else await self._clean_up(self._status_writer.live.status)
         except NotAllowedError as error:

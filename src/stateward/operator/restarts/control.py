@@ -47,7 +47,7 @@ from stateward.packages.plans.health import Health, health_of
 from stateward.packages.plans.steps import LABEL_INSTALLATION
 from stateward.packages.restarts.dependencies import PROVIDER_CLASS, Dependency, dependencies
 from stateward.packages.restarts.digests import RootKey, digests_of
-from stateward.packages.restarts.guards import Hold, Settling, hold, settling, too_many, touched
+from stateward.packages.restarts.guards import Hold, Settling, hold, settling, too_large, too_many, touched
 from stateward.packages.restarts.restarts import ANNOTATION_RECORD, Verdict, annotated, digest_in, judge, read_record
 from stateward.planning.report.reconcile_failure import REASON
 
@@ -259,6 +259,8 @@ class RestartControl:
         return judge(live, used, digests_of(used, objects, key), key)
 
     def _held(self, workload: Workload, live: dict[str, Any], verdict: Verdict) -> Hold | None:
+        if beyond := too_large(verdict.record):
+            return Hold("RestartSourcesTooMany", f"{beyond}; changes restart nothing", None)
         if not verdict.restarts:
             self._settling.pop(workload, None)
             return None

@@ -7,6 +7,7 @@ such. Users may write each value as itself or as text.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import islice
 from typing import Any, cast
 
@@ -137,6 +138,7 @@ def _too_much(package: Package, given: Values) -> Iterator[Problem]:
         yield Problem(largest, None, f"texts of lists and maps with aliases may have {accepted}")
 
 
+@lru_cache(maxsize=256)
 def _nodes(text: str) -> int:
     try:
         return yamltext.nodes(text, MOST_NODES)
@@ -228,14 +230,28 @@ def _changed(package: Package, given: Values, before: Values | None) -> Iterator
 
 def _structure(kind: ParameterType, value: Any) -> Any:
     if isinstance(value, str):
-        try:
-            value = yamltext.document(value, MOST_NODES)
-        except yamltext.NotYaml as error:
-            raise BadValue(str(error)) from error
+        found = _loaded(value)
+        if isinstance(found, str):
+            raise BadValue(found)
+        value = msgspec.json.decode(found)
     wanted = list if kind is ParameterType.ARRAY else dict
     if not isinstance(value, wanted):
         raise BadValue(f"{value!r} is no {kind}")
     return cast("Any", value)
+
+
+@lru_cache(maxsize=256)
+def _loaded(text: str) -> bytes | str:
+    """Return the value of a YAML text as JSON, or why it has none.
+
+    It is remembered, because the same texts are read several times in each round of an installation. The disaster this
+    prevents: a tenant has ten installations that wait, each with long texts, and the event loop does nothing but read
+    these, for all clusters.
+    """
+    try:
+        return msgspec.json.encode(yamltext.document(text, MOST_NODES))
+    except yamltext.NotYaml as error:
+        return str(error)
 
 
 def _scalar(kind: ParameterType, value: Any) -> str:

@@ -21,6 +21,9 @@ ANNOTATION_WINDOW = f"{GROUP}/restart-window"
 MOST_USED = 500
 """Objects, or keys of objects, that a workload under restart control may use."""
 
+LARGEST_RECORD = 240 << 10
+"""Bytes of the record of a workload, which is an annotation beside others."""
+
 _WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
 
 
@@ -42,6 +45,19 @@ def too_many(used: int) -> Hold | None:
         return None
     text = f"its pods use {used} ConfigMaps, Secrets or keys, and {MOST_USED} may be used: changes restart nothing"
     return Hold("RestartSourcesTooMany", text, None)
+
+
+def too_large(record: str) -> str:
+    """Return why the record of a workload cannot be written; empty if it can be.
+
+    A server refuses all annotations of an object together if they have more than 256 KiB, and does not say which.
+    """
+    if len(record) <= LARGEST_RECORD:
+        return ""
+    return (
+        f"the ConfigMaps and Secrets that its pods use have so many keys that their record has {len(record)} bytes, and"
+        f" it may have {LARGEST_RECORD}: use single keys, or fewer"
+    )
 
 
 def too_many_objects(used: Iterable[Dependency]) -> str:

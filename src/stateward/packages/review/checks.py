@@ -19,6 +19,8 @@ from stateward.packages.rendering.templates import TemplateProblem, parse
 from stateward.packages.review.sampling import check_rendered
 
 PLAN_DEPLOY = "deploy"
+MOST_STEPS = 1000
+"""Steps of a plan. Each is in the status of its installation, which is written after each step."""
 
 
 def check_package(package: Package, *, unused: bool = True) -> list[Problem]:
@@ -102,6 +104,9 @@ def _plan(package: Package, name: str, plan: Plan) -> Iterator[Problem]:
     tasks = {task.name for task in package.operator.tasks}
     if not plan.phases:
         yield Problem(f"{at}.phases", None, "is empty: the plan does nothing", Severity.WARNING)
+    if (steps := sum(len(phase.steps) for phase in plan.phases)) > MOST_STEPS:
+        yield Problem(at, None, f"has {steps} steps, and may have {MOST_STEPS}: put several tasks into one step")
+        return
     yield from _twice(f"{at}.phases", [phase.name for phase in plan.phases])
     for i, phase in enumerate(plan.phases):
         where = f"{at}.phases[{i}].steps"

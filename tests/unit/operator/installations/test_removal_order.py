@@ -10,9 +10,12 @@ from stateward.api.kinds.installation import Installation, InstallationSpec
 from stateward.api.values.base import Metadata
 from stateward.kube.objects.metadata import Key
 from stateward.operator.installations import deletion
+from stateward.operator.installations.execution.service_account import Accounts
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from stateward.packages.plans.steady_state import removal_turn
 from stateward.packages.rendering.objects import Identity
-from tests.unit.operator.installations.execution.test_tasks import SERVICE, package
+from stateward.simulation.apiserver.writing.deletion import GarbageCollector
+from tests.unit.operator.installations.execution.test_tasks import JOB, SERVICE, package
 from tests.unit.operator.installations.execution.test_work import APP
 from tests.unit.operator.installations.world import HOME, World
 
@@ -103,3 +106,43 @@ async def test_with_the_namespace_everything_outside_goes_at_once(monkeypatch: p
     removed.clear()
     await deletion.remove_objects(tools, applier, installation)
     assert removed == there[:1]
+
+
+async def test_a_namespace_goes_although_an_installation_in_it_has_no_account_any_more(world: World) -> None:
+    """Disaster prevented: the operator's default account was taken away since, and the namespace stays forever."""
+    world.package("other-1", controlled(["app"]))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
+    async with world.operator(accounts=Accounts(default="")):
+        world.forsake(HOME)
+        world.uninstall()
+        await world.until(lambda: world.get("Installation", "web") is None)
+    assert world.get("Deployment", "app"), "it goes with its namespace"
+
+
+async def test_a_step_that_removes_a_workload_is_not_done_before_its_pods_are_gone(world: World) -> None:
+    """Disaster prevented: a plan stops a database, and its next step writes to the volume while the process stops."""
+    GarbageCollector(world.store, lambda seconds, do: world.context.later(seconds, do) and None)
+    tasks: list[Any] = [
+        {"name": "app", "kind": "Apply", "spec": {"resources": ["app.yaml"]}},
+        {"name": "stop", "kind": "Delete", "spec": {"resources": ["app.yaml"]}},
+        {"name": "job", "kind": "Apply", "spec": {"resources": ["job.yaml"]}},
+    ]
+    world.package("other-1", package(tasks, {"deploy": ["app"], "restore": ["stop", "job"]}, app=APP, job=JOB))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
+        by = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "app", "blockOwnerDeletion": True}
+        owner = by | {"uid": world.there("Deployment", "app")["metadata"]["uid"], "controller": True}
+        meta = {"name": "app-1", "ownerReferences": [owner], "finalizers": ["example.com/stops"]}
+        world.server.create("/pods", HOME, {"metadata": meta, "spec": {"containers": []}})
+        world.annotate(ANNOTATION_TRIGGER, "restore/1")
+        await world.until(lambda: "deletionTimestamp" in world.there("Pod", "app-1")["metadata"])
+        await asyncio.sleep(20)
+        assert world.get("Job", "job") is None
+        pod = world.store.get("/pods", Key(HOME, "app-1"))
+        assert pod is not None
+        world.store.remove(pod)
+        await world.until(lambda: world.get("Job", "job"))
+    assert world.get("Deployment", "app") is None

@@ -15,6 +15,7 @@ from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.installations.controller import InstallationControl, Setting
 from stateward.operator.installations.execution.background import Background, in_foreground
+from stateward.operator.installations.execution.service_account import Accounts
 from stateward.operator.installations.execution.tasks import ExecAs
 from stateward.operator.installations.objects.kinds import Raw
 from stateward.packages.distribution.archive import pack
@@ -27,6 +28,7 @@ from tests.support.background import at_work
 from tests.unit.packages.samples import files
 
 HOME = "prod"
+ACCOUNTS = Accounts()
 PLURALS = {
     "ConfigMap": ("", "v1", "configmaps", True),
     "Secret": ("", "v1", "secrets", True),
@@ -232,7 +234,11 @@ class World:
 
     @asynccontextmanager
     async def operator(
-        self, api: Any = None, background: Background = in_foreground, execute: ExecAs | None = None
+        self,
+        api: Any = None,
+        background: Background = in_foreground,
+        execute: ExecAs | None = None,
+        accounts: Accounts = ACCOUNTS,
     ) -> AsyncGenerator[InstallationControl]:
         """Have an operator at work."""
         api = api or self.api
@@ -240,6 +246,7 @@ class World:
         recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock, rng=rng)
         setting = Setting(api, recorder, clock, "stateward", kinds=KnownKinds(), image="r.example/stateward@sha256:ab")
         setting = replace(setting, execute=execute or self._execute_as, background=background, rng=rng)
+        setting = replace(setting, accounts=accounts)
         control = InstallationControl(setting)
         async with at_work(recorder.run(), control.run()):
             yield control

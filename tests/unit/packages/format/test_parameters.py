@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stateward.packages.format import yamltext
 from stateward.packages.format.parameters import BadValue, changed, check_values, in_force, resolve, seen, text_of
 from stateward.packages.format.records import Parameter, ParameterType
 from stateward.packages.format.schema import schema
@@ -148,6 +149,27 @@ def test_a_flag_and_a_number_are_two_things_also_within_a_value(before: Any, aft
 def test_the_same_value_in_another_spelling_is_no_change() -> None:
     assert changed(shop(), {"COUNT": 2, "SETTINGS": "color: red"}, {"COUNT": "2"}) == ()
     assert changed(shop(), {}, {"COUNT": 3, "MODE": "fast"}) == ("COUNT", "MODE")
+
+
+@pytest.mark.parametrize(("text", "right"), [("[one, two] # read", True), ("[one, {two # read", False)])
+def test_a_text_is_read_once_and_each_template_has_a_copy_of_its_own(
+    *, text: str, right: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Disaster prevented: installations that wait keep the event loop busy with the same texts, round after round."""
+    read, document = list[str](), yamltext.document
+
+    def counted(text: str, *most: int) -> Any:
+        read.append(text)
+        return document(text, *most)
+
+    monkeypatch.setattr(yamltext, "document", counted)
+    for _ in range(3):
+        assert (wrong({"HOSTS": text}) == []) is right
+        if right:
+            hosts = resolve(shop(), {"HOSTS": text})["HOSTS"]
+            assert hosts == ["one", "two"]
+            hosts.clear()
+    assert read.count(text) == 1
 
 
 @pytest.mark.parametrize(("value", "text"), [(True, "true"), (5, "5"), (5.0, "5"), (1.5, "1.5"), (1e22, "1e+22")])

@@ -11,7 +11,7 @@ from stateward.packages.format.records import Package
 from stateward.packages.rendering.objects import Identity
 from stateward.packages.rendering.rendering import Use
 from stateward.packages.rendering.step_objects import render_plan
-from stateward.packages.review.checks import check_package
+from stateward.packages.review.checks import check_package, check_references
 from stateward.packages.review.sampling import sample
 from tests.unit.packages.samples import OPERATOR, PARAMS, shop
 
@@ -34,6 +34,15 @@ def found(package: Package) -> list[str]:
 
 def test_a_package_that_is_well_has_no_findings() -> None:
     assert found(shop()) == []
+
+
+@pytest.mark.parametrize(("steps", "told"), [(1000, []), (1001, ["operator.yaml: plans.more: has 1001 steps"])])
+def test_a_plan_with_very_many_steps_is_refused(steps: int, told: list[str]) -> None:
+    """Disaster prevented: its status has a megabyte, and is written thousands of times."""
+    named = ", ".join(f"{{name: s{number}, tasks: [app]}}" for number in range(steps))
+    plan = f"plans:\n  more: {{phases: [{{name: p, steps: [{named}]}}]}}\n"
+    errors = [str(each) for each in check_references(shop(operator=("plans:\n", plan)))]
+    assert [each.partition(", and")[0] for each in errors] == told
 
 
 @pytest.mark.parametrize("name", ["re-size", "back_up.daily", "2", "back up", "Größe"])

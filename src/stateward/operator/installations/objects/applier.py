@@ -24,7 +24,7 @@ from stateward.kube.objects.metadata import ObjectMeta, PartialObject
 from stateward.operator.installations.objects.cached_objects import CachedObjects
 from stateward.operator.installations.objects.claims import Names, OwnershipLocks, check_owner
 from stateward.operator.installations.objects.faults import FatalError, HeldError
-from stateward.operator.installations.objects.kinds import Kinds, Raw
+from stateward.operator.installations.objects.kinds import Kinds, Raw, propagation
 from stateward.operator.installations.objects.scaling import as_scaled
 from stateward.operator.installations.objects.views import INSTALLATIONS, MANAGER
 from stateward.operator.restarts.sources import read_sources
@@ -38,7 +38,7 @@ from stateward.packages.rendering.objects import Identity, identity_of
 from stateward.packages.rendering.rendering import Place, Use
 from stateward.packages.restarts.dependencies import dependencies, template_path
 from stateward.packages.restarts.digests import RootKey, digests_of
-from stateward.packages.restarts.guards import too_many_objects
+from stateward.packages.restarts.guards import too_large, too_many_objects
 from stateward.packages.restarts.restarts import (
     ANNOTATION_BECAUSE,
     ANNOTATION_RECORD,
@@ -309,7 +309,10 @@ class Applier:
             raise FatalError(f"{identity_of(wanted)}: {beyond}")
         others = [found for found in used if (found.kind, found.name) not in near]
         found = {**near, **await read_sources(self._tools.api, others, self._installation.metadata.namespace)}
-        return judge(live, used, digests_of(used, found, self._key), self._key)
+        verdict = judge(live, used, digests_of(used, found, self._key), self._key)
+        if beyond := too_large(verdict.record):
+            raise FatalError(f"{identity_of(wanted)}: {beyond}")
+        return verdict
 
     def digest_of(self, body: Json) -> str:
         """Return the digest by which it is known what was rendered for an object."""
@@ -346,7 +349,7 @@ class Applier:
             key = ObjectKey(meta.get("namespace", ""), meta["name"])
             exact = Preconditions(meta["uid"], meta["resourceVersion"])
             try:
-                left = await self._tools.api.delete(kind, key, DeleteOptions(exact))
+                left = await self._tools.api.delete(kind, key, DeleteOptions(exact, propagation(kind)))
             except NotFound:
                 self._cached_objects.memory.drop(self.set_id, meta["uid"])
                 return ""

@@ -8,11 +8,12 @@ from typing import Any, Protocol
 
 import msgspec
 
-from stateward.kube.client.client import Api
+from stateward.kube.client.client import Api, Propagation
 from stateward.kube.objects.errors import BadRequest, UnknownResource
 from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.clock import Clock, SystemClock
 from stateward.operator.installations.objects.discovery import Discovery
+from stateward.packages.restarts.dependencies import TEMPLATES
 
 Raw = Resource[dict[str, Any]]
 GROUPS = "/apis"
@@ -21,6 +22,14 @@ _LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 _GROUP = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _API_VERSION = re.compile(rf"({_LABEL}(\.{_LABEL})*/)?{_LABEL}")
 """The accepted parts of a request's path: anything else could lead it to another object and reveal its answer."""
+
+
+def propagation(kind: Raw) -> Propagation:
+    """Return how objects of a kind are deleted: those with pods are gone only when their pods are.
+
+    The disaster this prevents: a step removes a database, and the next one restores its files while it still stops.
+    """
+    return Propagation.FOREGROUND if (kind.group, kind.kind) in TEMPLATES else Propagation.BACKGROUND
 
 
 class Kinds(Protocol):
