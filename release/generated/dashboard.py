@@ -277,7 +277,7 @@ ROWS: Mapping[str, tuple[Panel, ...]] = {
             "Restarted watches",
             {"{{store}} {{reason}}": "increase(stateward_watch_restarts_total[$__rate_interval])"},
         ),
-        Panel("Objects that cannot be decoded", {"{{store}}": "stateward_unreadable_objects_total"}),
+        Panel("Objects that cannot be decoded", {"{{store}}": "stateward_unreadable_objects"}),
         Panel(
             "Memory",
             {"{{pod}}": f"process_resident_memory_bytes {_OURS}"},

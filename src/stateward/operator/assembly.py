@@ -18,6 +18,7 @@ from stateward.kube.election.fence import FencedApi, LostLease, unfenced
 from stateward.kube.election.lease import LeaderElection
 from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import STATEFUL_SETS
 from stateward.kube.timing.clock import Clock, SystemClock
 from stateward.operator.admission.judge import Verdict, changed, judge
 from stateward.operator.admission.server_faults import faults_added
@@ -65,6 +66,7 @@ class Operator:
         self.rng = rng or random.Random()  # noqa: S311 - spreads load, hides nothing
         self.options = options
         self.metrics = metrics or Metrics()
+        self.objects = Objects(options.watched)
         self.election = LeaderElection(
             lease_api or api,
             Key(options.lease_namespace, options.lease_name),
@@ -72,9 +74,10 @@ class Operator:
             timing=options.lease_timing,
             clock=self.clock,
             rng=self.rng,
+            # Members are there: without a lease, it was deleted.
+            led_before=lambda: len(self.objects.owned[STATEFUL_SETS.plural]) > 0,
         )
         self.recorder = EventRecorder(api, "stateward.dev/operator", options.identity, clock=self.clock, rng=self.rng)
-        self.objects = Objects(options.watched)
         self._api = api
         self.api = FencedApi(api, self.fence)
         common = Common(

@@ -49,6 +49,7 @@ def restart_control(operator: Operator) -> RestartControl:
             namespaces=options.watched,
             rng=operator.rng,
             gauge=operator.metrics,
+            watches=operator.metrics,
             workloads=not options.wave,
         )
     )
@@ -71,6 +72,7 @@ def declared_control(operator: Operator, watched: Mapping[str, Store[SourceView]
             labelled=options.pod_references == LABELLED,
             rng=operator.rng,
             gauge=operator.metrics,
+            watches=operator.metrics,
             metrics=operator.metrics,
         )
     )
@@ -100,6 +102,7 @@ def installation_control(operator: Operator, execute: ExecAs, background: Backgr
             background=background,
             rng=operator.rng,
             gauge=operator.metrics,
+            watches=operator.metrics,
             image=options.agent_image,
         )
     )
@@ -139,6 +142,7 @@ def scaling_control(operator: Operator) -> ScalingControl:
             namespaces=operator.options.watched,
             rng=operator.rng,
             gauge=operator.metrics,
+            watches=operator.metrics,
         )
     )
 
@@ -193,6 +197,7 @@ def beside(operator: Operator, controllers: Mapping[str, Controller]) -> BesideS
         namespaces=options.watched,
         rng=operator.rng,
         gauge=operator.metrics,
+        watches=operator.metrics,
         level=Level(options.pod_policy),
         labelled=options.pod_references == LABELLED,
         network_policies=options.network_policies,

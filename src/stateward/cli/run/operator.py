@@ -74,7 +74,12 @@ OPTIONS = (
         "leader_elect",
         "Elect a leader among several operators. Switch it off only for a single process on a test cluster.",
     ),
-    option("lease_namespace", "Default: our own.", envvar=["STATEWARD_LEASE_NAMESPACE", "POD_NAMESPACE"]),
+    option(
+        "lease_namespace",
+        "The namespace of the operator's pods, with its lease, keys and detection Jobs: NetworkPolicies of clusters"
+        " admit the operator's pods there. Default: our own.",
+        envvar=["STATEWARD_LEASE_NAMESPACE", "POD_NAMESPACE"],
+    ),
     option("lease_name"),
     option("identity", "Default: host name and a random part."),
     option("health_host", EVERY_ADDRESS),

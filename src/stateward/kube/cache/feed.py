@@ -23,6 +23,11 @@ class Feed(Generic[K]):
         """The version from which a watch continues; empty if a list is needed first."""
         return self._source.version
 
+    @property
+    def unreadable(self) -> int:
+        """The number of objects of this watch that cannot be read now."""
+        return sum(map(self._mine, self._table.unreadable))
+
     def heard(self, obj: K) -> None:
         """Process a version of an object from the watch."""
         self._source.hear(obj.metadata.uid, obj.metadata.resource_version)

@@ -98,19 +98,26 @@ class Reflector(Generic[K]):
         self._failures = 0
         self._absent = False
         self._doubted = False
+        self._unreadable = 0
 
     async def run(self) -> NoReturn:
         """Feed the store until cancelled; `trouble` describes the present problem, empty if there is none.
 
         Raise FreshStart if the store's content is no longer reliable.
         """
-        while True:
-            await self._attempt()
+        try:
+            while True:
+                await self._attempt()
+        finally:
+            self._count_unreadable(0)
 
     async def run_while_served(self) -> None:
         """Feed the store as `run` does, and return when the server answers that it does not serve the kind."""
-        while not self.missing:
-            await self._attempt()
+        try:
+            while not self.missing:
+                await self._attempt()
+        finally:
+            self._count_unreadable(0)
 
     async def _attempt(self) -> None:
         try:
@@ -177,10 +184,10 @@ class Reflector(Generic[K]):
         elif isinstance(event, Bookmark):
             self._feed.progressed(event.resource_version)
         else:
-            self._observer.unreadable(self._name)
             _log.error("an object cannot be read", store=self._name, key=event.key, reason=event.reason)
             self._feed.heard_trouble(event)
         self._version = self._feed.version
+        self._count_unreadable(self._feed.unreadable)
 
     async def _replace(self, state: InitialState[K], began: float) -> None:
         self._refuse_half_a_namespace()
@@ -188,13 +195,13 @@ class Reflector(Generic[K]):
             # A server that lags behind the others also shows an old state.
             await self._refuse_a_restored_state()
         for trouble in state.troubles:
-            self._observer.unreadable(self._name)
             _log.error("an object cannot be read", store=self._name, key=trouble.key, reason=trouble.reason)
         objects = state.hand_over()
         if (key := self._feed.forgotten(objects, state.version, state.troubles)) is not None:
             self._restored(f"{key} as it was before what is known of it")
         self._feed.replace(objects, state.version, state.troubles)
         self._version = state.version
+        self._count_unreadable(self._feed.unreadable)
         self._doubted = False
         self._well()
         self._observer.listed(self._name, len(objects), self._clock.monotonic() - began)
@@ -214,6 +221,7 @@ class Reflector(Generic[K]):
         if isinstance(error, Forbidden | NotFound) and await self._namespace_is_absent():
             self._version, self._absent = "", True
             self._feed.replace((), "")
+            self._count_unreadable(0)
         self.missing = isinstance(error, UnknownResource)
         self.trouble = f"{type(error).__name__}: {error}" if error else "the watch was silent for too long"
         after = max(self._options.backoff.delay(self._failures, self._options.rng), error.retry_after if error else 0.0)
@@ -265,6 +273,11 @@ class Reflector(Generic[K]):
         self._failures = 0
         self.trouble = ""
         self.missing = False
+
+    def _count_unreadable(self, count: int) -> None:
+        if count != self._unreadable:
+            self._observer.unreadable(self._name, count - self._unreadable)
+            self._unreadable = count
 
     def _use_lists(self, why: str) -> None:
         self._watch_lists = False

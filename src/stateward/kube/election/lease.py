@@ -36,7 +36,7 @@ RELEASE_SECONDS = 2.0
 class LeaderElection:
     """Campaigns for one lease; run `run` in a task. `identity` must differ between processes."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the last four are for few callers, and by name
         self,
         api: Api,
         key: Key,
@@ -45,14 +45,18 @@ class LeaderElection:
         timing: LeaseTiming | None = None,
         clock: Clock | None = None,
         rng: random.Random | None = None,
+        led_before: Callable[[], bool] = lambda: False,
     ) -> None:
+        """Prepare the campaign; `led_before` tells whether there are signs that another process has led before."""
         self._api = api
         self._key = key
         self._identity = identity
         self._timing = timing or LeaseTiming()
         self._clock = clock or SystemClock()
         self._rng = rng or random.Random()  # noqa: S311 - spreads load, hides nothing
+        self._led_before = led_before
         self._observed: Observed | None = None
+        self._missed_at: float | None = None
         self._renewed_at: float | None = None
         self._elected = asyncio.Event()
         self._fenced: dict[asyncio.Timeout, float] = {}
@@ -170,9 +174,15 @@ class LeaderElection:
         return observed.expired(now, self._timing.duration)
 
     def _may_be_held(self, now: float) -> bool:
-        """Whether another process may still count on a lease that is gone: a user has deleted it, and not its claim."""
+        """Whether another process may still count on a lease that is gone: a user has deleted it, and not its claim.
+
+        A process that has never seen the lease does not know the holder, and waits as long as one may count on it.
+        """
         seen = self._observed
-        return seen is not None and seen.lease.spec.holder_identity != self._identity and not self._expired(seen, now)
+        if seen is None:
+            self._missed_at = now if self._missed_at is None else self._missed_at
+            return now < self._missed_at + self._timing.duration and self._led_before()
+        return seen.lease.spec.holder_identity != self._identity and not self._expired(seen, now)
 
     async def _write(self, lease: Lease | None) -> bool:
         before = self._clock.monotonic()

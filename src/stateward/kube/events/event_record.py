@@ -65,7 +65,8 @@ def name_of(occurrence: Occurrence, first: datetime) -> str:
     """Return the name of the event of a series."""
     # A retry has the same name, so a lost answer does not cause a second event.
     digest = hashlib.sha256(f"{occurrence}{first.isoformat()}".encode()).hexdigest()
-    return f"{occurrence.regarding.name[:230]}.{digest[:16]}"
+    # Cut off where no label of a name may end, the server would refuse it.
+    return f"{occurrence.regarding.name[:230].rstrip('-.')}.{digest[:16]}"
 
 
 def tally(series: Series, count: int) -> dict[str, Any]:

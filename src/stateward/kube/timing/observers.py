@@ -18,8 +18,8 @@ class WatchObserver(Protocol):
         """Record that a watch broke or ended and restarts."""
         ...
 
-    def unreadable(self, store: str) -> None:
-        """Count one unreadable object."""
+    def unreadable(self, store: str, more: int) -> None:
+        """Add to the number of objects that cannot be read now; `more` is negative if there are fewer."""
         ...
 
 
@@ -51,7 +51,7 @@ class Unobserved:
     def restarted(self, store: str, reason: str) -> None:
         """Do nothing."""
 
-    def unreadable(self, store: str) -> None:
+    def unreadable(self, store: str, more: int) -> None:
         """Do nothing."""
 
     def depth(self, ready: int, delayed: int) -> None:

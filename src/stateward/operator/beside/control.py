@@ -25,6 +25,7 @@ from stateward.kube.objects.workloads import Deployment
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
+from stateward.kube.timing.observers import Unobserved, WatchObserver
 from stateward.operator.beside.owned import Memo
 from stateward.operator.declared.database import Databases
 from stateward.operator.objects.caches import Caches
@@ -63,6 +64,7 @@ class Setting:
     workers: int = 4
     rng: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
+    watches: WatchObserver = field(default_factory=Unobserved)
     level: Level = Level.BASELINE
     labelled: bool = False
     network_policies: bool = False
@@ -136,7 +138,7 @@ class BesideControl:
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
         setting = self._setting
-        options = ReflectorOptions(clock=setting.clock, rng=setting.rng)
+        options = ReflectorOptions(clock=setting.clock, observer=setting.watches, rng=setting.rng)
         async with asyncio.TaskGroup() as group:
             watching = [
                 group.create_task(

@@ -23,6 +23,7 @@ from stateward.kube.queue.locks import Locks
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
+from stateward.kube.timing.observers import Unobserved, WatchObserver
 from stateward.operator.declared.database import Databases
 from stateward.operator.declared.metrics import SnapshotMetrics, Unmeasured
 from stateward.operator.declared.reconcile import ObjectReconciliation
@@ -79,6 +80,7 @@ class Setting:
     workers: int = 4
     rng: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
+    watches: WatchObserver = field(default_factory=Unobserved)
     metrics: SnapshotMetrics = field(default_factory=Unmeasured)
 
 
@@ -121,7 +123,10 @@ class KindControl(Generic[R]):
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
-        setting, options = self._setting, ReflectorOptions(clock=self._setting.clock, rng=self._setting.rng)
+        setting, options = (
+            self._setting,
+            ReflectorOptions(clock=self._setting.clock, observer=self._setting.watches, rng=self._setting.rng),
+        )
         api, kind = setting.api, self._kind.resource
         async with asyncio.TaskGroup() as group:
             watching = [

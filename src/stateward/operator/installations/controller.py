@@ -26,6 +26,7 @@ from stateward.kube.queue.event_pace import EventPace
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
+from stateward.kube.timing.observers import Unobserved, WatchObserver
 from stateward.operator.installations.context import SharedTools
 from stateward.operator.installations.execution.background import Background, WorkerPool
 from stateward.operator.installations.execution.library import Library
@@ -69,6 +70,7 @@ class Setting:
     background: Background = field(default_factory=WorkerPool)
     rng: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
+    watches: WatchObserver = field(default_factory=Unobserved)
     image: str = ""
 
 
@@ -79,7 +81,7 @@ class InstallationControl:
         self._setting = setting
         self._clock = setting.clock
         self._kinds = setting.kinds or ServedKinds(setting.api, setting.clock)
-        self._options = ReflectorOptions(clock=self._clock, rng=setting.rng)
+        self._options = ReflectorOptions(clock=self._clock, observer=setting.watches, rng=setting.rng)
         self._installations: Store[Installation] = Store("installations", namespaces=setting.namespaces)
         self._library = Library(setting.api, setting.namespaces, setting.background)
         self._queue = WorkQueue[ObjectKey](clock=self._clock, rng=setting.rng)

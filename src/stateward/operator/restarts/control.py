@@ -28,6 +28,7 @@ from stateward.kube.queue.event_pace import EventPace
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
+from stateward.kube.timing.observers import Unobserved, WatchObserver
 from stateward.operator.restarts.digestkey import digest_key, keep_key
 from stateward.operator.restarts.sources import read_sources
 from stateward.operator.restarts.turns import Turns
@@ -78,6 +79,7 @@ class Setting:
     """Whether it restarts workloads; without, it only watches the data that clusters use."""
     rng: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
+    watches: WatchObserver = field(default_factory=Unobserved)
 
 
 class RestartControl:
@@ -113,7 +115,7 @@ class RestartControl:
         """Watch and work until cancelled, or until `stop`."""
         key = self._key = await self._digest_key()
         self._subscribe()
-        options = ReflectorOptions(clock=self._clock, rng=self._setting.rng)
+        options = ReflectorOptions(clock=self._clock, observer=self._setting.watches, rng=self._setting.rng)
         async with asyncio.TaskGroup() as group:
             watching: list[asyncio.Task[None]] = [
                 group.create_task(reflector.run()) for reflector in self._reflectors(options)

@@ -206,8 +206,10 @@ class Metrics:
         self.watch_restarts = counter(
             "stateward_watch_restarts_total", "Watches that were restarted.", ("store", "reason")
         )
-        self.unreadable_objects = counter(
-            "stateward_unreadable_objects_total", "Objects that cannot be decoded.", ("store",)
+        self.unreadable_objects = gauge(
+            "stateward_unreadable_objects",
+            "Objects that cannot be decoded now; the operator does not act on them.",
+            ("store",),
         )
 
     def _gauge(self, name: str, meaning: str, labels: tuple[str, ...] = ()) -> Gauge:
@@ -333,9 +335,9 @@ class Metrics:
         """Count a restarted watch."""
         self.watch_restarts.labels(store, reason).inc()
 
-    def unreadable(self, store: str) -> None:
-        """Count an object that could not be read."""
-        self.unreadable_objects.labels(store).inc()
+    def unreadable(self, store: str, more: int) -> None:
+        """Add to the number of objects that cannot be read now."""
+        self.unreadable_objects.labels(store).inc(more)
 
 
 def _set(gauge: Gauge, labels: tuple[str, ...], value: float | None) -> None:

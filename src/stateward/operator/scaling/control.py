@@ -23,6 +23,7 @@ from stateward.kube.queue.event_pace import EventPace
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
+from stateward.kube.timing.observers import Unobserved, WatchObserver
 from stateward.operator.declared.reporting import Outcome, Stage, reported
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.pool_scales import POOL_SCALES, cluster_id, in_charge
@@ -45,6 +46,7 @@ class Setting:
     namespaces: tuple[str, ...] = ("",)
     rng: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
+    watches: WatchObserver = field(default_factory=Unobserved)
 
 
 class ScalingControl:
@@ -60,7 +62,10 @@ class ScalingControl:
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
-        setting, options = self._setting, ReflectorOptions(clock=self._setting.clock, rng=self._setting.rng)
+        setting, options = (
+            self._setting,
+            ReflectorOptions(clock=self._setting.clock, observer=self._setting.watches, rng=self._setting.rng),
+        )
         setting.scales.subscribe(self._on_scale)
         for kind, caches in self._kinds.items():
             caches.clusters.subscribe(self._on_cluster(kind))

@@ -37,15 +37,17 @@ class Candidate:
             await self.task
 
 
-def campaign(api: MemoryApi, name: str) -> Candidate:
+def campaign(api: MemoryApi, name: str, *, led_before: bool = False) -> Candidate:
     losses: list[str] = []
-    election = LeaderElection(api, KEY, name, clock=VirtualClock(), rng=random.Random(name))
+    election = LeaderElection(
+        api, KEY, name, clock=VirtualClock(), rng=random.Random(name), led_before=lambda: led_before
+    )
     return Candidate(election, asyncio.create_task(election.run(lambda: losses.append(name))), losses)
 
 
 @asynccontextmanager
-async def campaigning(api: MemoryApi, name: str) -> AsyncGenerator[Candidate]:
-    candidate = campaign(api, name)
+async def campaigning(api: MemoryApi, name: str, *, led_before: bool = False) -> AsyncGenerator[Candidate]:
+    candidate = campaign(api, name, led_before=led_before)
     try:
         yield candidate
     finally:
@@ -98,6 +100,31 @@ async def test_a_deleted_lease_is_free_when_the_time_of_its_holder_is_over() -> 
                 await asyncio.sleep(0.1)
                 assert not (a.election.is_leader() and b.election.is_leader())
             assert b.election.is_leader()
+
+
+@pytest.mark.parametrize("reached", [True, False])
+async def test_a_new_process_waits_for_the_holder_of_a_deleted_lease(*, reached: bool) -> None:
+    """A user deletes the lease and restarts a pod: the new process has never seen who holds it."""
+    api = MemoryApi()
+    async with campaigning(api, "a") as a:
+        await a.election.wait_elected()
+        await asyncio.sleep(10.5)
+        del api.objects["leases", KEY]
+        if not reached:
+            api.before = lambda _verb, _key: TransportError("cut off") if asyncio.current_task() is a.task else None
+        async with campaigning(api, "b", led_before=True) as b:
+            for _ in range(250):
+                await asyncio.sleep(0.1)
+                assert not (a.election.is_leader() and b.election.is_leader())
+            assert a.election.is_leader() is reached
+            assert b.election.is_leader() is not reached
+
+
+async def test_the_first_process_of_an_installation_does_not_wait() -> None:
+    api = MemoryApi()
+    async with campaigning(api, "a") as a:
+        await asyncio.sleep(1)
+        assert a.election.is_leader()
 
 
 async def test_a_lease_that_has_lost_its_duration_is_not_taken_before_its_holder_has_given_up() -> None:

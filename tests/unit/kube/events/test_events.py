@@ -55,6 +55,17 @@ async def test_an_event_says_what_happened_to_what() -> None:
     assert event["metadata"]["namespace"] == "ns"
 
 
+@pytest.mark.parametrize("cut", ["-", ".", ".-"])
+async def test_an_event_about_an_object_with_a_long_name_has_a_name_that_the_server_takes(cut: str) -> None:
+    name = "n" * (230 - len(cut)) + cut + "n" * 10
+    async with recording() as (recorder, api):
+        recorder.record(Occurrence(about(NODES, Pod(metadata=ObjectMeta(name=name))), Severity.NORMAL, "R", "A", "n"))
+        await asyncio.sleep(1)
+    (event,) = written(api)
+    labels = event["metadata"]["name"].split(".")
+    assert all(label and label.strip("-") == label for label in labels), labels
+
+
 async def test_events_about_cluster_wide_objects_are_in_the_default_namespace() -> None:
     node = about(NODES, Pod(metadata=ObjectMeta(name="n", uid="9")))
     async with recording() as (recorder, api):
