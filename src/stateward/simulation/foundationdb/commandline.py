@@ -6,7 +6,7 @@ needs a cluster, and waits for it without a limit unless there is a timeout; `st
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +39,7 @@ FULL = (
 )
 
 
-DISTRIBUTION = {
+DISTRIBUTION: Mapping[tuple[str, ...], tuple[str, bool, str]] = {
     ("on",): ("on", True, "Data distribution is turned on."),
     ("off",): ("on", False, "Data distribution is turned off."),
     ("enable", "ssfailure"): ("failures", True, "Data distribution is enabled for storage server failures."),
@@ -265,8 +265,9 @@ class Run:
     async def _distribution(self, words: list[str]) -> None:
         if tuple(words) not in DISTRIBUTION:
             raise FailedError("Usage: datadistribution <on|off|disable <ssfailure>|enable <ssfailure>>")
-        field, value, text = DISTRIBUTION[tuple(words)]
-        await self._do(op="distribution", **{field: value})
+        name, value, text = DISTRIBUTION[tuple(words)]
+        change: dict[str, Any] = {"op": "distribution", name: value}
+        await self._do(**change)
         self.lines.append(text)
 
 
