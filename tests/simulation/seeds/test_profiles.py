@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from stateward.engines.foundationdb.database import exclusion
+from stateward.engines.foundationdb.database.status import Status
 from stateward.simulation.campaign.campaign import attempt
 from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS, ENGINES
 from stateward.simulation.campaign.run import Plan
@@ -65,6 +67,42 @@ def test_a_profile_reaches_its_purpose(profile: str, reasons: set[str]) -> None:
         if not left:
             return
     pytest.fail(f"never met in {TRIES} seeds: {', '.join(sorted(left))}")
+
+
+@pytest.mark.parametrize(
+    ("engine", "profile", "counts"),
+    [
+        ("foundationdb", "data distribution off", {"fault: data distribution off", "action: Release"}),
+        (
+            "elasticsearch",
+            "managers that only vote",
+            {"user: managers only vote, or can be elected again", "election", "wait: NotSafeYet"},
+        ),
+    ],
+)
+def test_a_profile_of_one_engine_reaches_its_purpose(engine: str, profile: str, counts: set[str]) -> None:
+    left = set(counts)
+    for seed in range(1, TRIES + 1):
+        outcome = attempt(seed, Plan(engine=engine, chaos=HOURS * 3600, profile=profile))
+        assert not outcome.violations, f"seed {seed}: {outcome.violations[0]}"
+        left -= outcome.counts.keys()
+        if not left:
+            return
+    pytest.fail(f"never met in {TRIES} seeds: {', '.join(sorted(left))}")
+
+
+def test_a_storm_finds_that_the_operator_trusts_a_database_without_data_distribution(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def trusting(_status: Status) -> None:
+        """Find nothing to say."""
+
+    monkeypatch.setattr(exclusion, "blind_distribution_problem", trusting)
+    for seed in range(1, TRIES + 1):
+        outcome = attempt(seed, Plan(engine="foundationdb", chaos=HOURS * 3600, profile="data distribution off"))
+        if any("released while it has data" in str(violation) for violation in outcome.violations):
+            return
+    pytest.fail(f"not found in {TRIES} seeds")
 
 
 def test_pools_follow_their_pool_scales_in_the_profile_for_it() -> None:

@@ -23,7 +23,7 @@ HOSTS = [f"{name}-0.logs-members.{NAMESPACE}.svc:4500" for name in NAMES]
 FILE = f"data_logs:first@{','.join(HOSTS[:3])}\n"
 
 
-class Town:
+class Group:
     """Four members of all classes, the first three of which are coordinators."""
 
     def __init__(self, world: World, *, agents: bool = False) -> None:
@@ -123,183 +123,183 @@ def head(version: str, kind: str, name: str) -> dict[str, Any]:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
 
 
-def live(scenario: Callable[[Town], Awaitable[None]], *, agents: bool = False) -> None:
+def live(scenario: Callable[[Group], Awaitable[None]], *, agents: bool = False) -> None:
     """Run a scenario in a world without random faults."""
 
     async def go() -> None:
-        await scenario(Town(World(7, Layout(capacity=1), asyncio.get_running_loop()), agents=agents))
+        await scenario(Group(World(7, Layout(capacity=1), asyncio.get_running_loop()), agents=agents))
 
     run_virtual(go())
 
 
 def test_pods_form_a_database_and_come_back_with_their_data_and_their_votes() -> None:
-    async def scenario(town: Town) -> None:
-        await town.made()
+    async def scenario(group: Group) -> None:
+        await group.made()
         for name in NAMES[1:]:
-            town.restart(name)
+            group.restart(name)
             await asyncio.sleep(60)
-            assert await town.whole()
+            assert await group.whole()
         for name in NAMES[:2]:
-            town.restart(name)
+            group.restart(name)
         await asyncio.sleep(3)
-        assert not (await town.status(NAMES[3]))["client"]["coordinators"]["quorum_reachable"]
+        assert not (await group.status(NAMES[3]))["client"]["coordinators"]["quorum_reachable"]
         await asyncio.sleep(60)
-        assert await town.whole(NAMES[3])
-        assert not town.world.databases.damage.losses
+        assert await group.whole(NAMES[3])
+        assert not group.world.databases.damage.losses
 
     live(scenario)
 
 
 def test_all_processes_are_killed_and_started_again_in_their_pods() -> None:
-    async def scenario(town: Town) -> None:
-        await town.made()
-        pods = {pod.uid for pod in town.world.store.all("/pods")}
-        assert (await town.run("kill; kill all; sleep 5"))[0] == 0
+    async def scenario(group: Group) -> None:
+        await group.made()
+        pods = {pod.uid for pod in group.world.store.all("/pods")}
+        assert (await group.run("kill; kill all; sleep 5"))[0] == 0
         await asyncio.sleep(30)
-        assert await town.whole()
-        assert {pod.uid for pod in town.world.store.all("/pods")} == pods
-        assert max(p["uptime_seconds"] for p in (await town.status())["cluster"]["processes"].values()) < 40
+        assert await group.whole()
+        assert {pod.uid for pod in group.world.store.all("/pods")} == pods
+        assert max(p["uptime_seconds"] for p in (await group.status())["cluster"]["processes"].values()) < 40
 
     live(scenario)
 
 
 def test_a_pod_with_an_old_cluster_file_finds_the_others_while_coordinators_of_before_run() -> None:
-    async def scenario(town: Town) -> None:
-        await town.made()
+    async def scenario(group: Group) -> None:
+        await group.made()
         command = f"coordinators {' '.join(HOSTS[1:])}"
-        assert (await town.run(command))[1] == "Coordination state changed\n"
-        town.restart(NAMES[3])
+        assert (await group.run(command))[1] == "Coordination state changed\n"
+        group.restart(NAMES[3])
         await asyncio.sleep(60)
-        assert await town.whole(NAMES[3])
+        assert await group.whole(NAMES[3])
 
     live(scenario)
 
 
 def test_a_pod_whose_cluster_file_leads_nowhere_joins_when_it_is_right() -> None:
-    async def scenario(town: Town) -> None:
-        await town.made()
-        town.cluster_file("data_logs:gone@10.0.0.1:4500\n")
+    async def scenario(group: Group) -> None:
+        await group.made()
+        group.cluster_file("data_logs:gone@10.0.0.1:4500\n")
         await asyncio.sleep(60)
-        town.restart(NAMES[3])
+        group.restart(NAMES[3])
         await asyncio.sleep(60)
-        found = (await town.status())["cluster"]["processes"].values()
+        found = (await group.status())["cluster"]["processes"].values()
         assert NAMES[3] not in {p["locality"].get("instance_id") for p in found}
-        town.cluster_file(FILE)
+        group.cluster_file(FILE)
         await asyncio.sleep(60)
-        found = (await town.status())["cluster"]["processes"].values()
+        found = (await group.status())["cluster"]["processes"].values()
         assert NAMES[3] in {p["locality"].get("instance_id") for p in found}
 
     live(scenario)
 
 
 def test_a_pod_whose_process_was_away_for_a_moment_is_ready_when_it_is_back() -> None:
-    async def scenario(town: Town) -> None:
-        await town.made()
+    async def scenario(group: Group) -> None:
+        await group.made()
         for name in NAMES:
-            town.restart(name)
+            group.restart(name)
         for _ in range(30):
             await asyncio.sleep(0.7)
-            town.world.foundationdb.pods[Key(NAMESPACE, f"{NAMES[3]}-0")].killed(f"{town.address(NAMES[3])}:4500")
+            group.world.foundationdb.pods[Key(NAMESPACE, f"{NAMES[3]}-0")].killed(f"{group.address(NAMES[3])}:4500")
         await asyncio.sleep(60)
-        assert all(town.ready(name) for name in NAMES)
+        assert all(group.ready(name) for name in NAMES)
 
     live(scenario)
 
 
 @pytest.mark.parametrize("agents", [False, True])
 def test_a_pod_that_was_ending_when_its_machine_lost_power_is_gone_when_it_is_back(*, agents: bool) -> None:
-    async def scenario(town: Town) -> None:
-        await town.made()
-        pod = town.world.foundationdb.pods[Key(NAMESPACE, f"{NAMES[3]}-0")]
-        before = town.pod(NAMES[3]).uid
-        town.restart(NAMES[3])
+    async def scenario(group: Group) -> None:
+        await group.made()
+        pod = group.world.foundationdb.pods[Key(NAMESPACE, f"{NAMES[3]}-0")]
+        before = group.pod(NAMES[3]).uid
+        group.restart(NAMES[3])
         await asyncio.sleep(0.15)
-        town.world.nodes.lose(pod.container.node, power=True)
+        group.world.nodes.lose(pod.container.node, power=True)
         await asyncio.sleep(30)
-        town.world.nodes.restore(pod.container.node)
+        group.world.nodes.restore(pod.container.node)
         await asyncio.sleep(90)
-        assert town.pod(NAMES[3]).uid != before
-        assert await town.whole()
+        assert group.pod(NAMES[3]).uid != before
+        assert await group.whole()
 
     live(scenario, agents=agents)
 
 
 def test_what_is_only_on_disks_that_go_is_lost_and_counted() -> None:
-    async def scenario(town: Town) -> None:
-        await town.made()
+    async def scenario(group: Group) -> None:
+        await group.made()
         for name in NAMES[:2]:
-            town.forget(name)
+            group.forget(name)
         await asyncio.sleep(60)
-        assert town.world.databases.damage.losses
+        assert group.world.databases.damage.losses
 
     live(scenario)
 
 
 def test_a_member_that_was_emptied_takes_nothing_along() -> None:
-    async def scenario(town: Town) -> None:
-        await town.made()
-        assert "safe to remove" in (await town.run(f"exclude locality_instance_id:{NAMES[3]}", seconds=120))[1]
+    async def scenario(group: Group) -> None:
+        await group.made()
+        assert "safe to remove" in (await group.run(f"exclude locality_instance_id:{NAMES[3]}", seconds=120))[1]
         await asyncio.sleep(20)
-        town.forget(NAMES[3])
+        group.forget(NAMES[3])
         await asyncio.sleep(60)
-        assert not town.world.databases.damage.losses
-        assert await town.whole()
+        assert not group.world.databases.damage.losses
+        assert await group.whole()
 
     live(scenario)
 
 
 def test_members_that_are_recreated_coordinate_on_the_disks_that_they_have_then() -> None:
-    async def scenario(town: Town) -> None:
-        await town.made()
+    async def scenario(group: Group) -> None:
+        await group.made()
         for number in (0, 1, 3):
             others = [host for host in HOSTS if host != HOSTS[number]]
             asked = next(name for name in NAMES if name != NAMES[number])
-            assert (await town.run(f"coordinators {' '.join(others)}", asked))[0] == 0
+            assert (await group.run(f"coordinators {' '.join(others)}", asked))[0] == 0
             await asyncio.sleep(30)
-            printed = await town.run(f"exclude locality_instance_id:{NAMES[number]}", asked, seconds=120)
+            printed = await group.run(f"exclude locality_instance_id:{NAMES[number]}", asked, seconds=120)
             assert "safe to remove" in printed[1]
             await asyncio.sleep(20)
-            town.forget(NAMES[number])
+            group.forget(NAMES[number])
             await asyncio.sleep(60)
-            assert not town.world.databases.damage.losses
-            await town.run("include all", asked)
-            town.cluster_file(town.world.foundationdb.pods[town.pod(asked).key].file)
+            assert not group.world.databases.damage.losses
+            await group.run("include all", asked)
+            group.cluster_file(group.world.foundationdb.pods[group.pod(asked).key].file)
             await asyncio.sleep(60)
-            town.member(NAMES[number])
+            group.member(NAMES[number])
             await asyncio.sleep(60)
 
     live(scenario)
 
 
 def test_a_node_whose_processes_reach_no_member_is_silent_and_comes_back() -> None:
-    async def scenario(town: Town) -> None:
-        await town.made()
-        node = town.world.foundationdb.pods[Key(NAMESPACE, f"{NAMES[3]}-0")].container.node
-        town.world.isolate(node, on=True)
+    async def scenario(group: Group) -> None:
+        await group.made()
+        node = group.world.foundationdb.pods[Key(NAMESPACE, f"{NAMES[3]}-0")].container.node
+        group.world.isolate(node, on=True)
         await asyncio.sleep(5)
-        found = (await town.status())["cluster"]
+        found = (await group.status())["cluster"]
         assert found["messages"][0]["name"] == "unreachable_processes"
-        town.world.isolate(node, on=False)
+        group.world.isolate(node, on=False)
         await asyncio.sleep(20)
-        assert await town.whole()
+        assert await group.whole()
 
     live(scenario)
 
 
 def test_no_command_runs_in_a_pod_that_is_not_there() -> None:
-    async def scenario(town: Town) -> None:
-        await town.made()
+    async def scenario(group: Group) -> None:
+        await group.made()
         with pytest.raises(UnreachableError):
-            await town.run("status json", "logs-storage-9")
+            await group.run("status json", "logs-storage-9")
 
     live(scenario)
 
 
 def test_a_command_in_a_pod_without_the_programs_that_it_wants_runs_those_of_its_image() -> None:
-    async def scenario(town: Town) -> None:
-        await town.made()
-        (pod,) = [pod for pod in town.world.foundationdb.pods.values() if pod.container.pod.name == f"{NAMES[3]}-0"]
+    async def scenario(group: Group) -> None:
+        await group.made()
+        (pod,) = [pod for pod in group.world.foundationdb.pods.values() if pod.container.pod.name == f"{NAMES[3]}-0"]
         pod.version = ""
-        assert (await town.status(NAMES[3]))["client"]["coordinators"]["quorum_reachable"]
+        assert (await group.status(NAMES[3]))["client"]["coordinators"]["quorum_reachable"]
 
     live(scenario)

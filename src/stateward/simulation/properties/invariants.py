@@ -273,7 +273,8 @@ class Watchdog:
             text = f"{member} is stopped while {', '.join(sorted(down))} are down, and only {budget} may be"
             self._violated("c", text)
         remaining = (knowledge.voters & knowledge.nodes) - down - {member}
-        alone = len(knowledge.voting) == 1 or knowledge.electable == frozenset({member})  # There is no other way to change it.
+        # The only manager that can be elected may stop: there is no other way to change it.
+        alone = len(knowledge.voting) == 1 or knowledge.electable == frozenset({member})
         if member in knowledge.voters and not alone and len(remaining) * 2 <= len(knowledge.voters):
             self._violated("c", f"{member} is stopped, and the managers lose their quorum")
         if update.get("singleCopy") == "Interrupt" or knowledge.data <= {member}:

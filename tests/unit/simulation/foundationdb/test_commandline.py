@@ -175,3 +175,18 @@ async def test_maintenance_is_of_one_zone_and_ends_by_itself() -> None:
     group.now += 61
     assert "maintenance_zone" not in (await group.status())["cluster"]
     assert "No ongoing" in (await group.run("maintenance"))[1]
+
+
+async def test_maintenance_and_ignored_failures_exclude_each_other() -> None:
+    """The database keeps both in one place."""
+    group = await ModelProcesses().made()
+    assert await group.run("datadistribution disable ssfailure") == (
+        0,
+        "Data distribution is disabled for storage server failures.\n",
+    )
+    code, text = await group.run(commands.maintenance("zone-1", 60))
+    assert (code, text.startswith("ERROR: Maintenance mode cannot be used")) == (1, True)
+    assert judge(Printed(code, text))[0] is Outcome.REFUSED
+    assert (await group.run("datadistribution enable ssfailure"))[0] == 0
+    assert (await group.run(commands.maintenance("zone-1", 60)))[0] == 0
+    assert (await group.run("datadistribution sideways"))[0] == 1

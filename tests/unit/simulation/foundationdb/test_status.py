@@ -1,10 +1,16 @@
 """The stand-in's status matches FoundationDB's own schema, and the driver's parser reads it."""
 
 import json
+from typing import Any
 
 import pytest
 
-from stateward.engines.foundationdb.database.exclusion import removal_problem, replication_problem, unclear_data_problem
+from stateward.engines.foundationdb.database.exclusion import (
+    blind_distribution_problem,
+    removal_problem,
+    replication_problem,
+    unclear_data_problem,
+)
 from stateward.engines.foundationdb.database.members import view
 from stateward.engines.foundationdb.database.status import parse_status
 from tests.unit.simulation.foundationdb import schema
@@ -25,7 +31,7 @@ KNOWN = {
 
 
 async def every_state() -> dict[str, ModelProcesses]:
-    """Return towns in which something of each kind is the matter."""
+    """Return groups of processes, each with another trouble."""
     none, healthy = ModelProcesses(), await ModelProcesses().made()
     excluding = await ModelProcesses().made()
     await excluding.run("exclude no_wait locality_instance_id:storage-4 10.0.0.99:4500 10.0.0.98")
@@ -46,6 +52,10 @@ async def every_state() -> dict[str, ModelProcesses]:
     strange.start(20, "storage", "z1", version="7.3.63")
     maintained = await ModelProcesses().made()
     await maintained.run("maintenance on z1 60")
+    off = await ModelProcesses().made()
+    await off.run("datadistribution off")
+    ignoring = await ModelProcesses().made()
+    await ignoring.run("datadistribution disable ssfailure")
     return {
         "none": none,
         "healthy": healthy,
@@ -56,6 +66,8 @@ async def every_state() -> dict[str, ModelProcesses]:
         "lost": lost,
         "strange": strange,
         "maintained": maintained,
+        "without data distribution": off,
+        "failures ignored": ignoring,
     }
 
 
@@ -89,6 +101,38 @@ async def test_a_silent_process_is_listed_without_its_locality_and_then_no_more(
     seen = view(parse_status(json.dumps(await group.status())), {"storage-5": frozenset({"10.0.0.5:4500"})})
     assert seen is not None
     assert "storage-5" not in seen.members
+
+
+@pytest.mark.parametrize(
+    ("command", "field"),
+    [
+        ("datadistribution off", "data_distribution_disabled"),
+        ("datadistribution disable ssfailure", "data_distribution_disabled_for_ss_failures"),
+    ],
+)
+async def test_without_data_distribution_a_lost_server_is_not_missed_and_the_status_says_why(
+    command: str, field: str
+) -> None:
+    group = await ModelProcesses().made()
+    assert (await group.run(command))[0] == 0
+    group.ensemble.cut("10.0.0.5:4500")
+    group.now += 600
+    document = await group.status()
+    assert document["cluster"][field] is True
+    assert (document["cluster"]["data"]["state"]["healthy"], unhealthy(document)) == (True, 0)
+    assert blind_distribution_problem(parse_status(json.dumps(document))) is not None
+    assert (await group.run("datadistribution on; datadistribution enable ssfailure"))[0] == 0
+    assert blind_distribution_problem(parse_status(json.dumps(await group.status()))) is None
+    seen = list[int]()
+    for _ in range(70):
+        group.now += 1
+        seen.append(unhealthy(await group.status()))
+    assert 1 in seen
+
+
+def unhealthy(document: Any) -> int:
+    """Return how many storage servers a status reports as unhealthy."""
+    return document["cluster"]["data"]["team_trackers"][0]["unhealthy_servers"]
 
 
 async def test_without_a_majority_of_coordinators_there_is_nothing_but_the_clients_part() -> None:
