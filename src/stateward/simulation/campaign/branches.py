@@ -70,7 +70,8 @@ def branches(reasons: Collection[str], engine: str = DEFAULT.engine) -> Iterator
     if setup.declared_faults:
         yield from (f"fault: {fault.name}" for fault in setup.declared_faults)
         yield from (f"user: {what}" for what in (*DECLARATIONS, *SNAPSHOT_EDITS, *DATABASE_USER_EDITS))
-    yield from (f"user: {edit.name}" for edit in setup.edits)
+    drawn = {name for profile in setup.profiles for name in profile.edits}
+    yield from (f"user: {edit.name}" for edit in setup.edits if edit.weight or edit.name in drawn)
     yield from (f"user: {what}" for what, _, _ in REQUESTS)
     yield from DRAWN
     yield from ONLY_FOUNDATIONDB if engine == FOUNDATIONDB else decisions(reasons)
