@@ -79,8 +79,8 @@ class ReplacementLimit:
                 listed[cluster.metadata.uid] = in_flight(cluster.status)
         claims = {other: names for other, names in self._claims.items() if other != uid}
         taken = Counter[str]()
-        for one in {*listed, *claims}:
-            taken[homes.get(one, "")] += len(listed.get(one, frozenset()) | claims.get(one, frozenset()))
+        for each in {*listed, *claims}:
+            taken[homes.get(each, "")] += len(listed.get(each, frozenset()) | claims.get(each, frozenset()))
         home = homes.get(uid, "")
         left = self._most - taken.total()
         if self._most > 1 and any(other != home for other in homes.values()):

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.kube.cache.reflector import ReflectorOptions
+from stateward.kube.client.client import Page
 from stateward.kube.objects.errors import UnknownResource
 from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject
 from stateward.kube.objects.watching import Added, Bookmark, Marked
@@ -52,6 +53,12 @@ class Server:
         yield Bookmark(Marked(metadata=ObjectMeta(resource_version="5", annotations=ended)))
         self.broken.clear()
         await self.broken.wait()
+
+    async def list(self, resource: Any, _selection: Any, _options: Any) -> Page[Any]:
+        """Return the present version, which a watch compares that broke."""
+        if resource.version not in self.versions:
+            raise UnknownResource("404 page not found")
+        return Page((), "5")
 
     def serve(self, *versions: str) -> None:
         """Serve these versions from now on; streams end."""
