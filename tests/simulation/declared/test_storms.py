@@ -1,7 +1,5 @@
 """Storms in which users declare objects of the database: nothing is violated, and what they are for is reached."""
 
-from collections import Counter
-
 import pytest
 
 from stateward.simulation.campaign.campaign import attempt
@@ -13,16 +11,13 @@ from stateward.simulation.timing.loop import WorldLoop
 pytestmark = pytest.mark.simulation
 
 CHAOS = 1800.0
+LEAST, MORE = 4, 40
+"""Storms that run, and how many more if something was not met in these: another edit of the model draws others."""
 
 
 @pytest.mark.parametrize("engine", ["opensearch", "elasticsearch"])
 def test_no_property_is_violated_and_both_clients_do_their_part(engine: str) -> None:
-    counts = Counter[str]()
-    for seed in (6, 7, 13, 14):
-        outcome = attempt(seed, Plan(engine=engine, chaos=CHAOS, declared=True))
-        assert not outcome.violations, f"seed {seed}: {outcome.violations[0]}"
-        counts.update(outcome.counts)
-    usual = {
+    left = {
         "declared: operator writes an object",
         "declared: operator deletes an object",
         "declared: operator writes settings",
@@ -38,7 +33,13 @@ def test_no_property_is_violated_and_both_clients_do_their_part(engine: str) -> 
         "fault: declared resource edited",
         "fault: object changed by another client",
     }
-    assert not usual - counts.keys()
+    for number, seed in enumerate((6, 7, 13, 14, *range(16, 16 + MORE)), start=1):
+        outcome = attempt(seed, Plan(engine=engine, chaos=CHAOS, declared=True))
+        assert not outcome.violations, f"seed {seed}: {outcome.violations[0]}"
+        left -= outcome.counts.keys()
+        if number >= LEAST and not left:
+            return
+    pytest.fail(f"never met: {', '.join(sorted(left))}")
 
 
 def test_a_seed_has_the_same_story_twice() -> None:

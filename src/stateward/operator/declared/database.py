@@ -9,7 +9,7 @@ from stateward.engines.connection.base import Target
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.declared.comparison import canonical
 from stateward.engines.search.declared.decision import Decision, Do, decide, give_up, remove
-from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
+from stateward.engines.search.declared.desired import Desired, Observed, comparable, difference, stored
 from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.requests import change_policy, outdated_indices, read, send
 from stateward.kube.objects.metadata import Key as ObjectKey
@@ -17,7 +17,7 @@ from stateward.operator.declared.record_key import RecordKey
 
 T = TypeVar("T")
 UNFINISHED = Decision(Do.WAIT, "Starting", "the database has accepted it, and not all its nodes have it yet")
-"""After such a write, reads may still have what was before: taken for its result, it would be no drift, or one."""
+"""After such a write, reads may still have what was before: taken for its result, it would be a drift, or hide one."""
 
 
 class Databases(Protocol):
@@ -78,9 +78,21 @@ async def settle(session: Session, key: RecordKey, desired: Desired) -> Written:
     decision = decide(desired, observed, digest_of(key, desired, observed), sure_digest(key, desired, observed))
     if decision.request is None:
         return Written(decision, stored_digest(key, desired, observed))
-    if not await send(session, decision.request):
+    done = await send(session, decision.request)
+    observed = await read(session, desired.what)
+    if not done and not _is_shown(desired, observed):
         return Written(UNFINISHED)
-    return Written(decision, stored_digest(key, desired, await read(session, desired.what)))
+    return Written(decision, stored_digest(key, desired, observed))
+
+
+def _is_shown(desired: Desired, observed: Observed) -> bool:
+    """Return whether a read surely shows what was written; values of Secrets are never compared.
+
+    The disaster this prevents: the answer to the first write is cut off, and the body is edited before the next look.
+    Then it is not known any more who has made the object.
+    """
+    body = stored(desired, observed)
+    return body is not None and not desired.hidden and difference(desired, body) is None
 
 
 async def follow_policy(session: Session, desired: Desired) -> int:

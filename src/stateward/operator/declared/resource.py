@@ -6,6 +6,7 @@ says how that is settled, and how it is removed again.
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Generic
 
 import msgspec
@@ -73,6 +74,8 @@ class Reconciliation(ABC, Generic[R]):
     def __init__(self, tools: Tools[R], live: R) -> None:
         self.tools = tools
         self.live: Any = live
+        self._stored: Any = live.status
+        """The status that the API server has, as far as is known."""
         self.key = RecordKey.of(tools.root, tools.resource.kind, key_of(self.live))
         self.kind = str(self.live.spec.cluster.kind)
         self.where = ObjectKey(self.live.metadata.namespace, self.live.spec.cluster.name)
@@ -221,7 +224,11 @@ class Reconciliation(ABC, Generic[R]):
             outcome = await self.stopped(stop.outcome, cluster)
         except EngineError as error:
             outcome = self.failed(error)
-        await self.write(self.live.status, outcome)
+        try:
+            await self.write(self.live.status, outcome)
+        except Conflict:
+            await self._write_beside_edits(self.live.status, outcome)
+            raise
         return outcome.retry or (RESYNC_SECONDS if outcome.stage is Stage.READY else RETRY_SECONDS)
 
     async def stopped(self, outcome: Outcome, cluster: Cluster | None) -> Outcome:  # noqa: ARG002 - subclasses read it
@@ -338,6 +345,24 @@ class Reconciliation(ABC, Generic[R]):
                 raise
             raise Conflict(f"{key_of(self.live)} has changed since it was read") from error
         self.live = replace(written, status=made)
+        self._stored = made
+
+    async def _write_beside_edits(self, status: Any, outcome: Outcome) -> None:
+        """Write a status although the resource was edited meanwhile: it says what was done. Raises ApiError.
+
+        The disaster this prevents: the body is edited while it is written for the first time. Without a record of that
+        write, the object counts as made by others, and the edit waits for a person. What another process has written
+        stays.
+        """
+        generation = self.live.metadata.generation
+        for _ in range(CLAIMS):
+            found: Any = await self.tools.api.get(self.tools.resource, key_of(self.live))
+            if found.metadata.uid != self.live.metadata.uid or found.status != self._stored:
+                break
+            self.live = found
+            with suppress(Conflict):
+                await self.write(status, outcome, generation)
+                break
 
     def failed(self, error: EngineError, secrets: tuple[str, ...] = ()) -> Outcome:
         """Return the outcome of a request that failed; the database's reason never shows values of Secrets."""

@@ -1,12 +1,14 @@
 """The life of a declared object: created, changed, corrected, deleted."""
 
 import asyncio
+import json
 from typing import Any
 
 from stateward.engines.connection.base import Answer
 from tests.unit.operator.declared.world import TEMPLATE, World
 
 PATH = "/_index_template/logs"
+ROLE = "/_plugins/_security/api/roles/reader"
 
 
 async def test_an_object_is_created_and_the_status_says_whose_it_is() -> None:
@@ -215,3 +217,20 @@ async def test_nothing_is_written_while_it_is_paused() -> None:
         assert not world.database.writes
         world.template(paused=False)
         await world.until(lambda: world.database.writes)
+
+
+async def test_an_edit_while_the_object_is_written_for_the_first_time_does_not_make_it_one_of_others() -> None:
+    world = World()
+    world.declare(object="role/reader", body={"cluster_permissions": ["cluster_monitor"]})
+    edits = iter(["cluster_all", "cluster_composite_ops"])
+
+    def edited(_path: str) -> None:
+        """Edit the resource after the database has performed a write, and before its answer arrives."""
+        if permission := next(edits, ""):
+            world.declare(body={"cluster_permissions": [permission]})
+
+    world.database.wire.command_done = edited
+    async with world.operator():
+        await world.until(lambda: '"cluster_composite_ops"' in json.dumps(world.database.objects.content(ROLE)))
+        await world.until(world.is_ready)
+    assert "Exists" not in world.told()
