@@ -56,7 +56,7 @@ def cluster(server: KubeApi, name: str, **replacement: Any) -> OpenSearchCluster
 
 def control(api: HttpApi, *clusters: OpenSearchCluster) -> DetectionControl:
     """Return a control whose cache holds exactly these."""
-    stores = SimpleNamespace(all=lambda: clusters, has_synced=True)
+    stores = SimpleNamespace(all=lambda: clusters, has_synced=True, unreadable={})
 
     def record(happened: Occurrence) -> None:
         pytest.fail(happened.note)
