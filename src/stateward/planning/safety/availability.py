@@ -8,7 +8,7 @@ combines them for several members at once.
 from collections.abc import Collection, Iterable
 
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.observation import Member, Unit
+from stateward.planning.model.observation import Database, Member, Unit
 
 
 def copies_needed(facts: Facts, unit: Unit) -> int:
@@ -115,7 +115,8 @@ def unused_problem(facts: Facts) -> str | None:
 def quorum_without(facts: Facts, gone: Iterable[str]) -> bool:
     """Return whether the remaining voters are a majority of the voting configuration, now and without its exclusions.
 
-    A vote that is excluded leaves the configuration at any moment.
+    A vote that is excluded leaves the configuration at any moment. One of the remaining voters can be elected: only a
+    voter ever is.
     """
     database = facts.database
     if database is None:
@@ -123,7 +124,20 @@ def quorum_without(facts: Facts, gone: Iterable[str]) -> bool:
     remaining = (database.voters & database.nodes.keys()) - unused_votes(facts) - set(gone)
     staying = database.voters - database.voting_exclusions
     sizes = [(remaining & voters, voters) for voters in (database.voters, staying) if voters]
-    return bool(sizes) and all(len(left) > len(voters) // 2 for left, voters in sizes)
+    able = {name for name in remaining if database.nodes[name].electable}
+    return bool(sizes) and all(len(left) > len(voters) // 2 and left & able for left, voters in sizes)
+
+
+def votes_beside(database: Database, exclude: frozenset[str]) -> frozenset[str]:
+    """Return the node that only votes and is excluded too, so that one keeps its vote that can be elected.
+
+    The database keeps an odd number of votes: of two nodes that stay it drops either vote. The disaster this prevents:
+    the vote of the elected manager moves to a node that only votes, and once the manager has left, none is elected.
+    """
+    staying = sorted(name for name, node in database.nodes.items() if node.voting and name not in exclude)
+    only = [name for name in staying if not database.nodes[name].electable]
+    alone = len(staying) - len(only) == 1 and len(staying) % 2 == 0
+    return frozenset(only[:1]) if exclude and alone else frozenset()
 
 
 def needs_vote_moved(facts: Facts, member: Member) -> bool:

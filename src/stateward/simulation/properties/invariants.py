@@ -218,7 +218,8 @@ class Watchdog:
         counts = member in knowledge.seen or knowledge.at < current.pods_at
         for why in open_budgets(self._store, key, current.read_at) if counts else ():
             self._violated("t", f"{member} is stopped although {why}")
-        unanswered = knowledge.at < current.read_at or self._answer_lost >= current.read_at
+        # A node whose answer is lost is not the last one that is asked; what counts is a state without a loss after it.
+        unanswered = knowledge.at < current.read_at or self._answer_lost >= knowledge.at
         if unanswered and in_place and stop_requested(member, self._resource(key, current.read_at), before):
             # If the database does not respond, only one member may be stopped at a time.
             if down or current.taken:

@@ -71,7 +71,9 @@ def remove_vote(facts: Facts, member: Member, resignation: VoteRemoval) -> StepR
     held = None if begun else removal_problem(resignation)
     if held is not None:
         return hold_leaving([member], "VoteRemovalPending", held)
-    if member.name in database.voters or not begun:
+    heirs = (name for name in database.voters & database.nodes.keys() if name != member.name)
+    unled = can_be_elected(facts, member) and not any(database.nodes[name].electable for name in heirs)
+    if member.name in database.voters or not begun or (unled and not database.appoints_voters):
         reason = database.unmovable.get(member.name, "")
         text = f"no manager can take over its vote: {reason}" if reason else f"the vote of {member.name} is being moved"
         return hold_leaving([member], "VoteRemovalPending", text, claimed=exclude)

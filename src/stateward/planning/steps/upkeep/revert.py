@@ -22,7 +22,7 @@ from stateward.planning.model.actions import (
 )
 from stateward.planning.model.intent import StepResult, Wait
 from stateward.planning.model.observation import Member
-from stateward.planning.safety.availability import sole_units
+from stateward.planning.safety.availability import sole_units, votes_beside
 from stateward.planning.safety.sole_copies import is_moving_away
 
 REJOIN_PATIENCE = 300.0
@@ -47,6 +47,7 @@ def revert_settings(facts: Facts, part: StepResult, *, hold: bool) -> StepResult
         part.drain | still_draining(facts) | listed,
         part.exclude | still_excluded(facts) | departed_voters(facts),
     )
+    exclude |= votes_beside(database, exclude)
     before, without = database.draining, database.voting_exclusions
     if not hold and (drain != before or database.half_draining - drain):
         actions.append(Drain(why=members_reason("data moves away from", drain), members=drain, lifts=drain <= before))

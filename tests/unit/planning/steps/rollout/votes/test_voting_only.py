@@ -7,7 +7,7 @@ from stateward.planning.facts.upgrade_order import pool_order
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import Plan, plan
-from stateward.planning.safety.availability import voter_problem
+from stateward.planning.safety.availability import quorum_without, voter_problem, votes_beside
 from stateward.planning.steps.upkeep.repair import repair_change, unsafe
 from tests.unit.planning.pools import tiebreaker
 from tests.unit.planning.steps.rollout.test_restart import NEW, set_phase, world
@@ -154,3 +154,35 @@ def test_managers_that_only_vote_change_after_those_that_can_be_elected() -> Non
     pools = tuple(replace(pool, **changes.get(pool.name, {})) for pool in seen.desired.pools)
     after = replace(seen, desired=replace(seen.desired, pools=pools))
     assert [pool.name for pool in pool_order(after)] == ["hot", "tiebreaker", "masters"]
+
+
+def test_of_two_managers_that_stay_the_one_keeps_its_vote_that_can_be_elected() -> None:
+    """The disaster this prevents: the vote of the elected manager moves to a node that only votes."""
+    database = world(managers(2), tiebreaker(1), hot(2)).observe().database
+    assert isinstance(database, o.Database)
+    assert votes_beside(database, frozenset()) == frozenset()
+    assert votes_beside(database, frozenset({"c-managers-1"})) == {"c-tiebreaker-0"}
+    assert votes_beside(database, frozenset({"c-tiebreaker-0"})) == frozenset()
+    database = world(managers(2), tiebreaker(2), hot(2)).observe().database
+    assert isinstance(database, o.Database)
+    assert votes_beside(database, frozenset({"c-managers-1"})) == frozenset()
+
+
+def test_a_manager_leaves_when_one_has_a_vote_that_can_be_elected() -> None:
+    made = world(managers(2), tiebreaker(1), hot(2))
+    made.edit(pools=[managers(1), tiebreaker(1), hot(2)])
+    plans = [made.tick() for _ in range(60)]
+    excluded = [action.members for told in plans for action in told.actions if isinstance(action, a.ExcludeVoters)]
+    assert excluded[0] == {"c-managers-1", "c-tiebreaker-0"}
+    assert excluded[-1] == frozenset()
+    assert made.available
+
+
+def test_the_remaining_voters_are_no_quorum_if_none_of_them_can_be_elected() -> None:
+    facts = derive(world(managers(2), tiebreaker(2), hot(2)).observe(), 1e6)
+    database = facts.database
+    assert database is not None
+    voters = frozenset({"c-managers-0", "c-tiebreaker-0", "c-tiebreaker-1"})
+    facts = replace(facts, database=replace(database, voters=voters))
+    assert not quorum_without(facts, {"c-managers-0"})
+    assert quorum_without(facts, {"c-tiebreaker-0"})
