@@ -88,7 +88,7 @@ async def settle(session: Session, key: RecordKey, desired: Desired) -> Written:
 def _is_shown(desired: Desired, observed: Observed) -> bool:
     """Return whether a read surely shows what was written; values of Secrets are never compared.
 
-    The disaster this prevents: the answer to the first write is cut off, and the body is edited before the next look.
+    The disaster this prevents: the answer to the first write is cut off, and the body is edited before the next read.
     Then it is not known any more who has made the object.
     """
     body = stored(desired, observed)
