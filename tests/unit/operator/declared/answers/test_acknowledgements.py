@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from stateward.engines.connection.base import Answer
+from stateward.simulation.opensearch.http import Wire
 from tests.unit.operator.declared.world import World
 
 PATH = "/_index_template/logs"
@@ -29,6 +30,29 @@ async def test_an_object_that_is_not_stored_yet_is_neither_ready_nor_a_drift(dri
         assert "DriftCorrected" not in world.told()
         world.database.refusals.clear()
         await world.until(world.is_ready)
+
+
+async def test_a_write_whose_answer_is_cut_off_is_not_repeated_if_a_read_shows_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The next body may be another one: then it would not be known any more who has made the object."""
+    world = World()
+    world.template()
+    wire, answered = world.database.wire, world.database.wire.body
+    written, cut = list[str](), list[bytes]()
+    wire.command_done = written.append
+
+    def body(_wire: Wire, whole: bytes) -> bytes:
+        """Cut off the answer to the first write."""
+        if written and not cut:
+            cut.append(whole)
+            return whole[:-1]
+        return answered(whole)
+
+    monkeypatch.setattr(Wire, "body", body)
+    async with world.operator():
+        await world.until(world.is_ready)
+    assert (len(cut), len(written)) == (1, 1)
 
 
 async def test_a_deleted_object_that_is_still_stored_is_not_said_to_be_made_by_another_client() -> None:
