@@ -8,6 +8,7 @@ from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import Plan, plan
 from stateward.planning.safety.availability import quorum_without, voter_problem, votes_beside
+from stateward.planning.steps.membership.voting_exclusions import VoteRemoval, remove_vote
 from stateward.planning.steps.upkeep.repair import repair_change, unsafe
 from tests.unit.planning.pools import tiebreaker
 from tests.unit.planning.steps.rollout.test_restart import NEW, set_phase, world
@@ -186,3 +187,18 @@ def test_the_remaining_voters_are_no_quorum_if_none_of_them_can_be_elected() -> 
     facts = replace(facts, database=replace(database, voters=voters))
     assert not quorum_without(facts, {"c-managers-0"})
     assert quorum_without(facts, {"c-tiebreaker-0"})
+
+
+def test_a_manager_whose_vote_is_gone_stays_while_only_nodes_have_one_that_are_never_elected() -> None:
+    facts = derive(world(managers(2), tiebreaker(1), hot(2)).observe(), 1e6)
+    database = facts.database
+    assert database is not None
+    member = facts.members["c-managers-1"]
+
+    def told(*voters: str) -> tuple[str, ...]:
+        seen = replace(database, voters=frozenset(voters), voting_exclusions=frozenset({member.name}))
+        part = remove_vote(replace(facts, database=seen), member, VoteRemoval(voter=member.name))
+        return tuple(wait.message for wait in part.waits)
+
+    assert told("c-managers-0") == ()
+    assert told("c-tiebreaker-0") == ("c-managers-1 cannot leave yet: the vote of c-managers-1 is being moved",)
