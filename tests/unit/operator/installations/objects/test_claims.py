@@ -1,6 +1,7 @@
 """One object, and two installations that make it: the first has it, the second waits, with the shipped controller."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -123,6 +124,26 @@ async def test_two_that_begin_at_once_do_not_both_find_nothing(world: World) -> 
         assert not world.ready(other)
 
 
+class Late:
+    """A client that a user overtakes: right before the next apply to a ConfigMap, once `next` is set, they do `act`."""
+
+    def __init__(self, world: World, act: Callable[[], None]) -> None:
+        self.next = False
+        self._world, self._act = world, act
+
+    def acting_as(self, _user: str) -> Any:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._world.api, name)
+
+    async def apply(self, resource: Any, key: Any, body: Any, options: Any) -> Any:
+        if resource.kind == "ConfigMap" and self.next:
+            self.next = False
+            self._act()
+        return await self._world.api.apply(resource, key, body, options)
+
+
 @pytest.mark.parametrize("mine", [{"of": "person"}, {"of": "first"}, {"another": "field"}])
 async def test_what_a_user_makes_right_before_the_apply_is_not_taken_from_them(
     world: World, mine: dict[str, str]
@@ -131,24 +152,12 @@ async def test_what_a_user_makes_right_before_the_apply_is_not_taken_from_them(
     world.package("other-1", package(tasks, {"deploy": ["config"]}, config=CONFIG))
     world.install("other-1", "first")
 
-    class Late:
-        """A client that is overtaken by a user: their ConfigMap appears right before the first apply to it."""
+    def made() -> None:
+        world.server.create("/configmaps", "prod", {"metadata": {"name": "config"}, "data": mine})
 
-        late = False
-
-        def acting_as(self, _user: str) -> Any:
-            return self
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(world.api, name)
-
-        async def apply(self, resource: Any, key: Any, body: Any, options: Any) -> Any:
-            if resource.kind == "ConfigMap" and not self.late:
-                self.late = True
-                world.server.create("/configmaps", "prod", {"metadata": {"name": "config"}, "data": mine})
-            return await world.api.apply(resource, key, body, options)
-
-    async with world.operator(Late()):
+    late = Late(world, made)
+    late.next = True
+    async with world.operator(late):
         await world.until(lambda: "already exists" in waits_for(world, "first"))
     theirs = world.there("ConfigMap", "config")
     assert theirs["data"] == mine
@@ -169,29 +178,15 @@ async def test_what_a_user_puts_in_the_place_of_an_object_is_not_taken_by_its_re
         exact = DeleteOptions(Preconditions(world.there("ConfigMap", "config")["metadata"]["uid"]))
         world.server.delete("/configmaps", place, exact)
 
-    class Late:
-        """A client that is overtaken by a user once, after `late` was set."""
+    def made() -> None:
+        if not missing:
+            removed()
+        world.server.create("/configmaps", "prod", {"metadata": {"name": "config"}, "data": {"their": "own"}})
 
-        late = False
-
-        def acting_as(self, _user: str) -> Any:
-            return self
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(world.api, name)
-
-        async def apply(self, resource: Any, key: Any, body: Any, options: Any) -> Any:
-            if resource.kind == "ConfigMap" and self.late:
-                self.late = False
-                if not missing:
-                    removed()
-                world.server.create("/configmaps", "prod", {"metadata": {"name": "config"}, "data": {"their": "own"}})
-            return await world.api.apply(resource, key, body, options)
-
-    late = Late()
+    late = Late(world, made)
     async with world.operator(late):
         await world.until(lambda: world.ready("first"))
-        late.late = True
+        late.next = True
         live = world.there("ConfigMap", "config")
         if missing:
             removed()
