@@ -34,31 +34,28 @@ def references(template: Json) -> tuple[Reference, ...]:
     They include Secrets of registries: the author of a cluster chooses the image and the commands, and could read
     everything that their owner may pull.
     """
-    found = [*_variables(template), *_volumes(template), *_of_pod(template)]
+    found = [*_variables(template, SECRET, "secret"), *_volumes(template), *_of_pod(template)]
     return tuple({(r.kind, r.name): r for r in reversed(found) if r.name}.values())[::-1]
 
 
 def config_maps(template: Json) -> Iterator[Reference]:
     """Yield the ConfigMaps, which need no permission; more than once if they are used more than once."""
-    for path, container in containers(template):
-        for at, variable in items(container, "env", path):
-            named = inner(variable, "valueFrom", "configMapKeyRef").get("name")
-            yield Reference(CONFIG_MAP, str(named or ""), (*at, "valueFrom", "configMapKeyRef", "name"))
-        for at, source in items(container, "envFrom", path):
-            yield Reference(CONFIG_MAP, str(inner(source, "configMapRef").get("name") or ""), (*at, "configMapRef"))
+    yield from _variables(template, CONFIG_MAP, "configMap")
     for path, volume in volumes(template):
         yield Reference(CONFIG_MAP, str(inner(volume, "configMap").get("name") or ""), (*path, "configMap", "name"))
         for at, source in items(inner(volume, "projected"), "sources", (*path, "projected")):
             yield Reference(CONFIG_MAP, str(inner(source, "configMap").get("name") or ""), (*at, "configMap", "name"))
 
 
-def _variables(template: Json) -> Iterator[Reference]:
+def _variables(template: Json, kind: str, source: str) -> Iterator[Reference]:
+    key, whole = f"{source}KeyRef", f"{source}Ref"
     for path, container in containers(template):
         for at, variable in items(container, "env", path):
-            named = inner(variable, "valueFrom", "secretKeyRef").get("name")
-            yield Reference(SECRET, str(named or ""), (*at, "valueFrom", "secretKeyRef", "name"))
-        for at, source in items(container, "envFrom", path):
-            yield Reference(SECRET, str(inner(source, "secretRef").get("name") or ""), (*at, "secretRef", "name"))
+            yield Reference(
+                kind, str(inner(variable, "valueFrom", key).get("name") or ""), (*at, "valueFrom", key, "name")
+            )
+        for at, origin in items(container, "envFrom", path):
+            yield Reference(kind, str(inner(origin, whole).get("name") or ""), (*at, whole, "name"))
 
 
 def _volumes(template: Json) -> Iterator[Reference]:
