@@ -314,5 +314,5 @@ def node_of(member: Member, pod: Pod, pool: Pool | None, known: Node | None) -> 
     voting = pool.voting if pool else known is not None and known.voting
     total, free = (known.disk_total, known.disk_free) if known else (0, 0)
     version = pod.version or (known.version if known else "")
-    electable = pool.electable if pool else known is None or known.electable
+    electable = known.electable if known else pool is None or pool.electable
     return Node(member.name, version, data, voting, total, free, electable=electable)

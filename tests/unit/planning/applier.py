@@ -62,17 +62,19 @@ class Hands(FakeKubernetes):
             body.claim = Claim(f"claim-{next(self.ids)}", size, 0, spec.storage_class or "standard")
             body.claim.grown = action.grown_size
             body.claim.made_for = roles(voting=spec.voting, data=spec.data)
-        self.write(body, action.pool, action.version)
+        self.write(body, action.pool, action.version, action.keeps)
 
     def stage(self, action: a.Stage) -> None:
         body = self.bodies[action.member]
         assert body.workload is not None, f"{action.member} has no StatefulSet to stage"
-        self.write(body, action.pool, action.version)
+        self.write(body, action.pool, action.version, action.keeps)
 
-    def write(self, body: Body, pool: str, version: str) -> None:
+    def write(self, body: Body, pool: str, version: str, keeps: o.Inputs | None) -> None:
         spec, inputs = self.spec(pool), self.spec(pool).inputs(version)
+        if keeps is not None:
+            inputs = {name: digest for name, digest in inputs.items() if name != "votingOnly"} | dict(keeps)
         recorded = self.status.bootstrap
-        first = next((f"c-{p.name}-0" for p in self.pools if p.voting), "")
+        first = next((f"c-{p.name}-0" for p in self.pools if p.voting and p.electable), "")
         formed = recorded.formed if recorded is not None else False
         candidate = not formed and body.name == (recorded.member if recorded is not None else first)
         uid = body.workload.uid if body.workload else f"workload-{next(self.ids)}"

@@ -22,7 +22,8 @@ class FakeDatabase(WorldObjects):
         return {name for name in able if name in self.voters or name not in self.exclusions}
 
     def electable(self, name: str) -> bool:
-        return not any(p.name == self.bodies[name].pool and not p.electable for p in self.pools)
+        pod = self.bodies[name].pod
+        return pod is None or "votingOnly" not in pod.inputs
 
     def spots(self, index: Index) -> list[str]:
         taken = {n for c in index.copies for n in (c.member, c.target) if n}

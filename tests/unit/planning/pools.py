@@ -28,7 +28,8 @@ class PoolSpec:
 
     def inputs(self, version: str) -> dict[str, str]:
         holds = {} if self.data and self.voting else {"storage/holds": f"{self.data}{self.voting}"}
-        return {"version": version, **self.config, **holds}
+        only = {"votingOnly": "1"} if self.voting and not self.electable else {}
+        return {"version": version, **self.config, **holds, **only}
 
     def desired(self, version: str, deployed: str) -> o.Pool:
         return o.Pool(
@@ -47,6 +48,7 @@ class PoolSpec:
                 "template": o.Effect.RECREATE,
                 "keystore": o.Effect.RESTART,
                 "storage": o.Effect.REPLACE,
+                "votingOnly": o.Effect.REPLACE,
                 "dynamic": o.Effect.RELOAD,
                 "label": o.Effect.NONE,
             },
@@ -56,6 +58,7 @@ class PoolSpec:
             storage_class=self.storage_class,
             tier=self.tier,
             coordinated=self.coordinated,
+            retained=frozenset({"votingOnly"}),
         )
 
 

@@ -96,6 +96,8 @@ def made_for(body: Body) -> frozenset[str] | None:
     """Return the roles that a member's objects were made for; None if it is unknown."""
     parts = [part for part in (body.workload, body.pod) if part is not None]
     found = [roles(voting=part.voting, data=part.data) for part in parts]
+    if parts and all("votingOnly" in part.inputs for part in parts):
+        found.append(frozenset({"voting_only"}))
     if body.claim is not None and body.claim.made_for is not None:
         found.append(body.claim.made_for)
     return frozenset[str]().union(*found) if found else None

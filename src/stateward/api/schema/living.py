@@ -132,7 +132,9 @@ SEARCH: Mapping[str, Change] = {
     "config": Change(Does.RESTART),
     "pools[].config": Change(Does.RESTART),
     "pools[].roles": Change(
-        Does.RECREATE, "If a member may no longer hold the data on its volume, a new member takes its place."
+        Does.RECREATE,
+        "If a member may no longer hold the data on its volume, or if `voting_only` is added or removed, a new member"
+        " takes its place.",
     ),
     "service.type": Change(Does.AT_ONCE, "The Service changes."),
     "service.labels": Change(Does.AT_ONCE, "The Service changes."),

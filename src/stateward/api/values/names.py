@@ -14,6 +14,8 @@ LABEL_ORDINAL = f"{GROUP}/ordinal"
 """Number of a member in its pool."""
 LABEL_ROLES = f"{GROUP}/roles"
 """What the cluster loses with a pod: `data-voting`, `data`, `voting` or `none`; budgets and Services select by it."""
+LABEL_VOTING_ONLY = f"{GROUP}/voting-only"
+"""`true` on the objects of members that vote and are never elected."""
 
 LABEL_HISTORY = f"{GROUP}/history-of"
 """On the ConfigMap with the history of a cluster: its name. The operator's caches do not select this label."""

@@ -264,8 +264,8 @@ def with_recorded_database(observed: Observation, cluster: Cluster) -> tuple[Obs
         pool = pools.get(member.pool)
         if member.pod is not None and member.pod.ready and not member.pod.terminating:
             data, voting = (pool.data, pool.voting) if pool else (True, False)
-            able = pool is None or pool.electable
-            nodes[member.name] = Node(member.name, member.pod.version, data=data, voting=voting, electable=able)
+            only = member.was_made("voting_only")
+            nodes[member.name] = Node(member.name, member.pod.version, data=data, voting=voting, electable=not only)
     voters = frozenset(node.name for node in nodes.values() if node.voting)
     database = Database(status.cluster_uuid, Health(status.health), nodes, voters=voters)
     note = "members and versions come from the cluster's status; shards and the elected manager are not known"

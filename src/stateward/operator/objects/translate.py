@@ -178,9 +178,16 @@ def identity(meta: ObjectMeta, cluster: str) -> tuple[str, int | None]:
 
 
 def made_for(objects: Iterable[ObjectMeta]) -> frozenset[str] | None:
-    """Return the roles that a member's objects were made for, by their labels; None if none of them has the label."""
-    told = [meta.labels[names.LABEL_ROLES] for meta in objects if names.LABEL_ROLES in meta.labels]
-    return frozenset({"data", "voting"}.intersection("-".join(told).split("-"))) if told else None
+    """Return the roles that a member's objects were made for, by their labels; None if none of them has the label.
+
+    If they differ about `voting_only`, the member may be one that can be elected, and counts as such.
+    """
+    told = [meta.labels for meta in objects if names.LABEL_ROLES in meta.labels]
+    if not told:
+        return None
+    roles = {"data", "voting"}.intersection("-".join(labels[names.LABEL_ROLES] for labels in told).split("-"))
+    only = all(names.LABEL_VOTING_ONLY in labels for labels in told)
+    return frozenset(roles | {"voting_only"}) if only else frozenset(roles)
 
 
 def ref(meta: ObjectMeta) -> o.Ref:

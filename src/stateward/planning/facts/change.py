@@ -11,9 +11,6 @@ from stateward.planning.model.observation import Effect, Inputs, Member, Pool, U
 from stateward.planning.model.process import AGENT_PATIENCE
 from stateward.planning.model.referenced_data import input_changed
 
-ROLES = "roles"
-"""The input that says what a member does: whether it holds data, votes and can be elected."""
-
 
 class Change(Struct, frozen=True):
     """The smallest effect that applies a change, and the names of the inputs that differ."""
@@ -132,7 +129,7 @@ def inputs_of_volume(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
         return immutable_inputs(facts, member, pool) if facts.obs.desired.formed_by_word else None
     roles = volume_roles(member)
     if facts.database is not None and not pool.voting and member.name not in facts.database.voters:
-        roles -= {"voting"}
+        roles -= {"voting", "voting_only"}
     return pool.kinds.get(roles)
 
 

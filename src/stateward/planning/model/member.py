@@ -158,8 +158,8 @@ class Member(Struct, frozen=True):
     process: Process | Unknown | None = None
     """The agent's answer about the process; None if it was not asked."""
     made_for: frozenset[str] | None = None
-    """The roles that its StatefulSet, pod and volume claim were made for, by their labels: `data`, `voting`; None if no
-    object has the label, so that they are unknown.
+    """The roles that its StatefulSet, pod and volume claim were made for, by their labels: `data`, `voting`, and
+    `voting_only` if it is never elected; None if no object has the label, so that they are unknown.
     """
 
     def was_made(self, role: str) -> bool:

@@ -5,7 +5,7 @@ manager too many, a second zone. They count every member that is down or about t
 combines them for several members at once.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.observation import Database, Member, Unit
@@ -169,24 +169,16 @@ def other_managers(facts: Facts, member: Member) -> frozenset[str]:
 
 
 def can_be_elected(facts: Facts, member: Member) -> bool:
-    """Return whether the member may be elected if it votes, from the database, or else from its pool."""
-    found = facts.node(member.name) or facts.pools.get(member.pool)
-    return found is None or found.electable
+    """Return whether the member may be elected if it votes: from the database, from its objects, or from its pool.
 
-
-def last_electable(facts: Facts, changing: Collection[str]) -> frozenset[str]:
-    """Return the managers that could be elected no more, and after them none, once these members have changed.
-
-    The disaster this prevents: the managers become nodes that only vote, others are to come in their place, and these
-    cannot join, because no node can be elected any more.
+    A member keeps this for its life, so what it was made for counts before what its pool asks for now.
     """
-    without = facts.database.voting_exclusions if facts.database else frozenset[str]()
-    serving = (m for m in facts.obs.members if m.name in facts.up - without and facts.votes(m))
-    able = [m for m in serving if can_be_elected(facts, m)]
-    pools = {name for name, pool in facts.pools.items() if pool.voting and not pool.electable}
-    if any(m.name not in changing or m.pool not in pools for m in able):
-        return frozenset()
-    return frozenset(m.name for m in able)
+    node, pool = facts.node(member.name), facts.pools.get(member.pool)
+    if node is not None:
+        return node.electable
+    if member.was_made("voting"):
+        return not member.was_made("voting_only")
+    return pool is None or pool.electable
 
 
 def voter_problem(facts: Facts, member: Member, *, keeps: bool = False) -> str | None:

@@ -65,6 +65,19 @@ def test_a_member_is_made_for_the_roles_on_the_label_of_any_of_its_objects(made:
     assert member.made_for == {"data", "voting"}
 
 
+@pytest.mark.parametrize(("told", "only"), [(("sets", "pods", "claims"), True), (("sets", "pods"), False), ((), False)])
+def test_a_member_is_never_elected_only_if_all_its_objects_say_so(told: tuple[str, ...], only: bool) -> None:
+    """The disaster this prevents: the last manager is made again, in doubt, as a node that only votes."""
+    labels = {name: LABELS | {names.LABEL_ROLES: "voting"} for name in PARTS}
+    for name in told:
+        labels[name][names.LABEL_VOTING_ONLY] = "true"
+    objects: dict[str, Any] = {
+        name: (msgspec.convert({"metadata": {"labels": labels[name]}}, PARTS[name], strict=False),) for name in PARTS
+    }
+    (member,) = translate.members(holding(**objects), "opensearch")
+    assert member.made_for == ({"voting", "voting_only"} if only else {"voting"})
+
+
 @pytest.mark.parametrize(("labels", "made"), [({names.LABEL_ROLES: "none"}, frozenset[str]()), ({}, None)])
 def test_a_member_that_was_made_for_no_role_is_another_one_than_one_without_the_label(
     labels: dict[str, str], made: frozenset[str] | None

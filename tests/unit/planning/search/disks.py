@@ -14,7 +14,7 @@ from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import Plan, plan
 from tests.unit.planning.kubernetes import checksum
-from tests.unit.planning.search.pools import KEPT_INPUTS, RolePool, roles_kept
+from tests.unit.planning.search.pools import KEPT_INPUTS, VOTES_ONLY, RolePool, roles_kept
 from tests.unit.planning.world import World
 from tests.unit.planning.world_objects import Body, Pod, Workload
 
@@ -31,6 +31,8 @@ class Disk:
     identity: str = ""
     """The database that it belongs to."""
     voted: bool = False
+    only: bool = False
+    """Whether it votes and is never elected."""
     data: bool = False
 
 
@@ -103,19 +105,7 @@ class DiskWorld(World):
 
     # What the operator writes
 
-    def create(self, action: a.Create) -> None:
-        super().create(action)
-        self.write_kept(self.bodies[action.member], action.pool, action.version, action.keeps)
-
-    def write(self, body: Body, pool: str, version: str) -> None:
-        self.write_kept(body, pool, version, None)
-
-    def stage(self, action: a.Stage) -> None:
-        body = self.bodies[action.member]
-        assert body.workload is not None, f"{action.member} has no StatefulSet to stage"
-        self.write_kept(body, action.pool, action.version, action.keeps)
-
-    def write_kept(self, body: Body, pool: str, version: str, keeps: Mapping[str, str] | None) -> None:
+    def write(self, body: Body, pool: str, version: str, keeps: Mapping[str, str] | None) -> None:
         """Write a member's configuration and template, with the inputs that it keeps."""
         spec = self.spec(pool)
         inputs, data, voting, ephemeral = spec.inputs(version), spec.data, spec.voting, spec.ephemeral
@@ -123,7 +113,7 @@ class DiskWorld(World):
             inputs = {name: digest for name, digest in inputs.items() if name not in KEPT_INPUTS} | dict(keeps)
             data, voting, ephemeral = roles_kept(keeps)
         recorded = self.status.bootstrap
-        first = next((f"c-{p.name}-0" for p in self.pools if p.voting and p.replicas), "")
+        first = next((f"c-{p.name}-0" for p in self.pools if p.voting and p.electable and p.replicas), "")
         formed = recorded is not None and recorded.formed
         candidate = not formed and body.name == (recorded.member if recorded is not None else first)
         uid = body.workload.uid if body.workload else f"workload-{next(self.ids)}"
@@ -199,7 +189,7 @@ class DiskWorld(World):
             pod.ready, pod.steps = False, 0
         if pod.steps >= 2:
             disk.identity = disk.identity or self.identity
-            disk.voted, disk.data = pod.voting, disk.data or pod.data
+            disk.voted, disk.only, disk.data = pod.voting, VOTES_ONLY in pod.inputs, disk.data or pod.data
             assert pod.data or not disk.data, f"{body.name} runs without the role of its data"
         if pod.ready and isinstance(pod, SearchedPod):
             pod.served = True
@@ -261,9 +251,9 @@ class DiskWorld(World):
             self.lossy = True
 
     def majority_is_possible(self) -> bool:
-        """Return whether enough voters have their disks for an election."""
+        """Return whether enough voters have their disks for an election, and one of them can be elected."""
         there = {n for n in self.voters if n in self.disks and self.disks[n].identity == self.identity}
-        return len(there) > len(self.voters) // 2
+        return len(there) > len(self.voters) // 2 and not all(self.disks[n].only for n in there)
 
     def only_data(self, database: o.Database) -> bool:
         """Return whether no other member could take a copy now: a restart is then the only way, whatever the spec."""

@@ -44,7 +44,7 @@ class User:
     def edit(self, kind: str) -> str:
         """Make one edit of this kind, if it is possible now; return what the spec is then."""
         world, before = self.world, (self.pools, self.world.version)
-        edited = EDITS_OF_POOLS.get(kind)
+        edited = (EDITS_OF_POOLS | EDITS_OF_VOTES).get(kind)
         if edited is not None:
             pools = self.pools
             position = self.random.randrange(len(pools))
@@ -91,7 +91,8 @@ class User:
 def described(world: DiskWorld) -> str:
     """Return the spec in one line."""
     pools = " ".join(
-        f"{p.name}x{p.replicas}{'v' if p.voting else ''}{'d' if p.data else ''}{'E' if p.ephemeral else ''}"
+        f"{p.name}x{p.replicas}{'v' if p.voting else ''}{'' if p.electable else 'o'}"
+        f"{'d' if p.data else ''}{'E' if p.ephemeral else ''}"
         f"{dict(p.config) or ''}{p.storage_class or ''}/{p.size // GIB}"
         for p in world.pools
     )
@@ -155,6 +156,16 @@ def set_roles(user: User, pools: Pools, i: int) -> None:
     pools[i] = changed(pools[i], voting=voting, data=data)
 
 
+def toggle_voting_only(_: User, pools: Pools, i: int) -> None:
+    if pools[i].voting:
+        pools[i] = changed(pools[i], electable=not pools[i].electable)
+
+
+def exchange_voting_only(_: User, pools: Pools, __: int) -> None:
+    """Let all managers that can be elected only vote, and those that only vote be elected."""
+    pools[:] = [changed(p, electable=not p.electable) if p.voting else p for p in pools]
+
+
 def set_class(user: User, pools: Pools, i: int) -> None:
     classes = [MISSING_CLASS, MISSING_CLASS, None, "other", "standard"]
     pools[i] = changed(pools[i], storage_class=user.random.choice(classes))
@@ -179,7 +190,7 @@ def revert(user: User, pools: Pools, _: int) -> None:
         pools[:], user.world.version = user.previous.pop()
 
 
-EDITS_OF_POOLS: Mapping[str, Callable[[User, Pools, int], None]] = {
+EDITS_OF_POOLS: dict[str, Callable[[User, Pools, int], None]] = {
     "config": lambda user, pools, i: set_config(user, pools, i, str(user.random.randint(1, 4))),
     "bad config": lambda user, pools, i: set_config(user, pools, i, BAD[1]),
     "hanging config": lambda user, pools, i: set_config(user, pools, i, HANGING[1]),
@@ -199,6 +210,11 @@ EDITS_OF_POOLS: Mapping[str, Callable[[User, Pools, int], None]] = {
     "ephemeral": set_ephemeral,
     "revert": revert,
 }
+EDITS_OF_VOTES: dict[str, Callable[[User, Pools, int], None]] = {
+    "only vote": toggle_voting_only,
+    "exchange votes": exchange_voting_only,
+}
+"""Edits that occur only where some members vote and are never elected."""
 
 
 # Other edits

@@ -10,14 +10,25 @@ from msgspec.structs import replace
 from stateward.planning.model import observation as o
 from tests.unit.planning.pools import PoolSpec
 
-__all__ = ["HOLDS", "KEPT_INPUTS", "RolePool", "changed", "pool", "random_pools"]
+__all__ = [
+    "HOLDS",
+    "KEPT_INPUTS",
+    "VOTES_ONLY",
+    "RolePool",
+    "changed",
+    "pool",
+    "pools_with_tiebreakers",
+    "random_pools",
+]
 
-HOLDS, EPHEMERAL = "storage/holds", "storage/ephemeral"
-KEPT_INPUTS = frozenset({HOLDS, EPHEMERAL})
+HOLDS, EPHEMERAL, VOTES_ONLY = "storage/holds", "storage/ephemeral", "votingOnly"
+KEPT_INPUTS = frozenset({HOLDS, EPHEMERAL, VOTES_ONLY})
 KINDS: Mapping[frozenset[str], Mapping[str, str]] = {
     frozenset({"data", "voting"}): {},
     frozenset({"data"}): {HOLDS: "TrueFalse"},
     frozenset({"voting"}): {HOLDS: "FalseTrue"},
+    frozenset({"data", "voting", "voting_only"}): {VOTES_ONLY: "1"},
+    frozenset({"voting", "voting_only"}): {HOLDS: "FalseTrue", VOTES_ONLY: "1"},
 }
 
 
@@ -28,7 +39,8 @@ class RolePool(PoolSpec):
     def inputs(self, version: str) -> dict[str, str]:
         kept = {} if self.data and self.voting else {HOLDS: f"{self.data}{self.voting}"}
         kept |= {EPHEMERAL: "True"} if self.ephemeral else {}
-        return {"version": version, "roles": f"{self.data}{self.voting}", **self.config, **kept}
+        kept |= {VOTES_ONLY: "1"} if self.voting and not self.electable else {}
+        return {"version": version, "roles": f"{self.data}{self.voting}{self.electable}", **self.config, **kept}
 
     def desired(self, version: str, deployed: str) -> o.Pool:
         made = super().desired(version, deployed)
@@ -64,6 +76,21 @@ def random_pools(random: Random) -> tuple[RolePool, ...]:
     )
 
 
+def pools_with_tiebreakers(random: Random) -> tuple[RolePool, ...]:
+    """Return the pools of a new cluster of which one votes and is never elected."""
+    tiebreaker = changed(pool("t", 1, voting=True), electable=False)
+    return random.choice(
+        [
+            (pool("m", 2, voting=True), tiebreaker, pool("h", 2, data=True)),
+            (pool("m", 1, voting=True), changed(tiebreaker, replicas=2), pool("h", 2, data=True)),
+            (pool("a", 2, voting=True, data=True), changed(tiebreaker, ephemeral=True)),
+            (pool("m", 1, voting=True), changed(tiebreaker, replicas=3, data=True)),
+            (pool("m", 3, voting=True), changed(tiebreaker, replicas=2), pool("h", 2, data=True)),
+            (pool("m", 2, voting=True, ephemeral=True), tiebreaker, pool("h", 2, data=True)),
+        ]
+    )
+
+
 def is_valid(pools: list[RolePool]) -> bool:
-    """Return whether the operator accepts the pools: some member votes, and some member holds data."""
-    return any(p.voting and p.replicas for p in pools) and any(p.data and p.replicas for p in pools)
+    """Return whether the operator accepts the pools: some member can be elected, and some member holds data."""
+    return any(p.voting and p.electable and p.replicas for p in pools) and any(p.data and p.replicas for p in pools)

@@ -13,6 +13,7 @@ from tests.unit.planning.search.disks import DiskWorld
 from tests.unit.planning.search.edits import (
     BAD,
     EDITS_OF_POOLS,
+    EDITS_OF_VOTES,
     HANGING,
     MISSING_CLASS,
     OTHER_EDITS,
@@ -21,7 +22,7 @@ from tests.unit.planning.search.edits import (
     described,
 )
 from tests.unit.planning.search.faults import FAULTS, SEVERAL, fail, heal
-from tests.unit.planning.search.pools import changed, random_pools
+from tests.unit.planning.search.pools import changed, pools_with_tiebreakers, random_pools
 
 LIMIT = 900
 """Rounds until the cluster must have settled after the last fault."""
@@ -30,11 +31,15 @@ PATIENCE = 30
 
 
 class Profile(StrEnum):
-    """What happens mostly: changes of members, restarts of processes in their pods, or several things at once."""
+    """What happens mostly: changes of members, restarts of processes in their pods, or several things at once.
+
+    Or changes of members of which some vote and are never elected.
+    """
 
     MEMBERS = "members"
     RESTARTS = "restarts"
     SEVERAL = "several"
+    VOTES = "votes"
 
 
 RARE_IN_RESTARTS = frozenset(
@@ -60,6 +65,11 @@ OFTEN: dict[Profile, tuple[str, ...]] = {
         *("all phases", "all phases", "restarts", "index", "copies"),
         *("mute agents", "mute agents", "zone lost", "zone lost", "several stuck", "no slots", "container"),
     ),
+    Profile.VOTES: (
+        *("only vote", "only vote", "only vote", "exchange votes", "exchange votes", "exchange votes"),
+        *("managers", "managers", "bad config", "revert", "security", "restarts", "version", "swap roles", "rename"),
+        *("evict", "node lost", "replace", "container"),
+    ),
 }
 """Edits and faults that occur more often, once more for each time that they are here."""
 
@@ -72,7 +82,7 @@ class Search:
         self.profile = profile
         self.story: list[tuple[float, str]] = []
         losses = random.random() < 0.35
-        pools = random_pools(random)
+        pools = pools_with_tiebreakers(random) if profile is Profile.VOTES else random_pools(random)
         agents = random.random() < (0.5 if profile is Profile.MEMBERS else 0.85)
         copies = tuple((random.choice([1, 2, 2, 2]),) for _ in range(random.randint(0, 4)))
         budget = random.choice([1, 1, 2, None])
@@ -107,7 +117,8 @@ class Search:
     def disturb(self) -> None:
         """Make one edit, or let something fail."""
         several = self.profile is Profile.SEVERAL
-        edits = self.choices([*EDITS_OF_POOLS, *OTHER_EDITS, *(RARER_EDITS if several else ())])
+        votes = EDITS_OF_VOTES if self.profile is Profile.VOTES else ()
+        edits = self.choices([*EDITS_OF_POOLS, *OTHER_EDITS, *(RARER_EDITS if several else ()), *votes])
         faults = self.choices([*FAULTS, *(SEVERAL if several else ())])
         if self.random.random() < 0.6:
             self.note(self.user.edit(self.random.choice(edits)))
@@ -167,7 +178,7 @@ class Search:
             storage_class = None if p.storage_class == MISSING_CLASS else p.storage_class
             world.pools[i] = changed(p, config={"config/a": "1"}, storage_class=storage_class)
         self.user.secure()
-        voting = [p for p in self.user.pools if p.voting and p.replicas]
+        voting = [p for p in self.user.pools if p.voting and p.electable and p.replicas]
         if sum(p.replicas for p in voting) < 2 and any(p.ephemeral for p in voting):
             # The only manager that keeps the state in its pod can never be changed.
             self.user.pools = [changed(p, replicas=3) if p in voting else p for p in self.user.pools]

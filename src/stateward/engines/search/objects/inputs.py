@@ -9,7 +9,7 @@ from stateward.engines.pods.uses import DATA_EFFECTS, known
 from stateward.engines.search.configuration import keystore, security
 from stateward.engines.search.plugins.files import installed
 from stateward.engines.search.spec.images import image_pattern
-from stateward.engines.search.spec.pools import EPHEMERAL, HOLDS, ResolvedPool
+from stateward.engines.search.spec.pools import EPHEMERAL, HOLDS, VOTES_ONLY, ResolvedPool
 from stateward.planning.model.observation import Effect, Inputs
 from stateward.planning.model.security import CERTIFICATES
 
@@ -21,6 +21,7 @@ EFFECTS = {
     "resources": Effect.RECREATE,
     "template": Effect.RECREATE,
     "storage": Effect.REPLACE,
+    VOTES_ONLY: Effect.REPLACE,
     "plugins": Effect.RECREATE,
     "pluginSource": Effect.RECREATE,
     security.TOGETHER: Effect.RESTART,
@@ -52,10 +53,7 @@ def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
         yield f"config/{key}", plain(value)
     if spec.roles is not None:
         yield "roles", pool.flavor.lineage.role_names(spec.roles, _NEWEST)
-    if not (pool.data and pool.voting):
-        # A node refuses to start when it finds data that its roles do not allow, so a change of these roles needs a new
-        # member. Members with all roles have no such input: naming the default roles changes nothing.
-        yield HOLDS, pool.role_label
+    yield from _retained(pool)
     yield from security.inputs(pool, version)
     if cluster.secure_settings:
         yield keystore.INPUT, keystore.summary(cluster.secure_settings)
@@ -66,9 +64,18 @@ def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
         yield "pluginSource", [source.url, source.image, source.claim_name]
     if spec.resources:
         yield "resources", quantities(spec.resources)
+    yield from template_parts(pool.template)
+
+
+def _retained(pool: ResolvedPool) -> Iterator[tuple[str, Any]]:
+    if not (pool.data and pool.voting):
+        # A node refuses to start when it finds data that its roles do not allow, so a change of these roles needs a new
+        # member. Members with all roles have no such input: naming the default roles changes nothing.
+        yield HOLDS, pool.role_label
+    if pool.votes_only:
+        yield VOTES_ONLY, True
     if pool.explicitly_ephemeral:
         yield EPHEMERAL, True
-    yield from template_parts(pool.template)
 
 
 def plain(value: Any) -> Any:

@@ -33,4 +33,5 @@ def member_labels(pool: ResolvedPool, ordinal: int) -> dict[str, str]:
         names.LABEL_ROLES: pool.role_label,
         LABEL_SERVES: str(pool.serves).lower(),
         LABEL_VOTES: str(pool.voting).lower(),
+        **({names.LABEL_VOTING_ONLY: "true"} if pool.votes_only else {}),
     }

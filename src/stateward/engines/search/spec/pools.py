@@ -22,17 +22,27 @@ _NOT_SERVING = MANAGER_ROLES | {"remote_cluster_client", VOTING_ONLY}
 """A node with no other roles is a dedicated manager, which serves no clients."""
 HOLDS, EPHEMERAL = "storage/holds", "storage/ephemeral"
 """Names of inputs: what the volume may hold, and that there is none."""
-RETAINED = frozenset({HOLDS, EPHEMERAL})
-"""Inputs that a member keeps for its life: a node refuses to start with data that its roles do not allow."""
+VOTES_ONLY = "votingOnly"
+"""Name of the input that a member votes and is never elected."""
+RETAINED = frozenset({HOLDS, EPHEMERAL, VOTES_ONLY})
+"""Inputs that a member keeps for its life.
+
+A node refuses to start with data that its roles do not allow. And while managers that can be elected become nodes that
+only vote, or these managers, a crash may leave none that can be elected; new members join before the others leave.
+"""
 _ALL = (True, True)
 _HELD = {
     digest(HOLDS, names.roles(data=data, voting=voting)): (data, voting)
     for data, voting in ((True, False), (False, True), (False, False))
 }
+_MANAGER = {HOLDS: digest(HOLDS, names.roles(data=False, voting=True))}
+_VOTES_ONLY = {VOTES_ONLY: digest(VOTES_ONLY, True)}
 KINDS: Mapping[frozenset[str], Inputs] = {
     frozenset({"data", "voting"}): {},
     frozenset({"data"}): {HOLDS: digest(HOLDS, names.roles(data=True, voting=False))},
-    frozenset({"voting"}): {HOLDS: digest(HOLDS, names.roles(data=False, voting=True))},
+    frozenset({"voting"}): _MANAGER,
+    frozenset({"data", "voting", "voting_only"}): _VOTES_ONLY,
+    frozenset({"voting", "voting_only"}): {**_MANAGER, **_VOTES_ONLY},
 }
 """The retained inputs of a member with a volume, by the roles that the volume was made for."""
 
@@ -64,8 +74,8 @@ class ResolvedPool(Struct, frozen=True, dict=True):
         if held[0] is not data:
             asked = asked | {"data"} if held[0] else asked - self.flavor.data_roles
         if held[1] is not voting:  # Either name of the role will do: each version gets its own one.
-            asked = asked | {"cluster_manager"} if held[1] else asked - MANAGER_ROLES - {VOTING_ONLY}
-        return asked
+            asked = asked | {"cluster_manager"} if held[1] else asked - MANAGER_ROLES
+        return asked | {VOTING_ONLY} if VOTES_ONLY in self.keeps else asked - {VOTING_ONLY}
 
     @property
     def voting(self) -> bool:
@@ -76,6 +86,11 @@ class ResolvedPool(Struct, frozen=True, dict=True):
     def electable(self) -> bool:
         """Whether its members can be elected."""
         return self.voting and VOTING_ONLY not in self.roles
+
+    @property
+    def votes_only(self) -> bool:
+        """Whether its members vote and are never elected."""
+        return self.voting and VOTING_ONLY in self.roles
 
     @property
     def data(self) -> bool:

@@ -35,10 +35,10 @@ from stateward.planning.steps.membership.earlier_cluster import (
     electors,
     everything_lost,
     is_fresh,
+    is_never_elected,
     kept_data,
     kept_voters,
     states_in_pods,
-    stays_without_vote,
 )
 from stateward.planning.steps.rollout.prepare import stage
 
@@ -83,11 +83,11 @@ def form_anew(facts: Facts) -> StepResult:
     able = sorted((m for m in electable(facts) if is_fresh(facts, m)), key=lambda m: m.pod is None or not m.pod.running)
     alive = ((m, facts.pools[m.pool]) for m in facts.obs.members if m.alive and m.pool in facts.pools)
     part = merge(*(new_volume(facts, m, p) for m, p in alive if p.voting))
-    first = next((m for m in able if not stays_without_vote(facts, m)), None)
+    first = next((m for m in able if not is_never_elected(facts, m)), None)
     member = begun if begun is not None and may_form(facts, begun) else first
     if member is not None:
         return merge(part, formed_by(facts, member))
-    unable = (m for m in electable(facts) if has_earlier_data(facts, m) or stays_without_vote(facts, m))
+    unable = (m for m in electable(facts) if has_earlier_data(facts, m) or is_never_elected(facts, m))
     other = next(unable, None)
     return part if part.actions or other is None else StepResult(waits=(no_empty_volume(facts, other),))
 
@@ -107,7 +107,7 @@ def may_form(facts: Facts, member: Member) -> bool:
     """
     pool, pod = facts.pools.get(member.pool), member.pod
     told = pod is not None and pod.bootstrap == "granted"
-    votes = pool is not None and pool.voting and pool.electable and not stays_without_vote(facts, member)
+    votes = pool is not None and pool.voting and pool.electable and not is_never_elected(facts, member)
     return is_fresh(facts, member) and (told or votes)
 
 
@@ -207,7 +207,7 @@ def first_voter(facts: Facts) -> Member | None:
     """
     if kept_voters(facts):
         return next(iter(electors(facts)), None)
-    return next((m for m in electable(facts) if not stays_without_vote(facts, m)), None)
+    return next((m for m in electable(facts) if not is_never_elected(facts, m)), None)
 
 
 def electable(facts: Facts) -> list[Member]:

@@ -11,6 +11,7 @@ These are four questions, and one member may have a different answer to each:
 from stateward.planning.facts.change import immutable_inputs
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.observation import Claim, Member, Pod
+from stateward.planning.safety.availability import can_be_elected
 
 
 def kept_voters(facts: Facts) -> list[Member]:
@@ -41,7 +42,7 @@ def electors(facts: Facts) -> list[Member]:
 
     def place(member: Member) -> tuple[bool, bool, str, int]:
         pool = facts.pools.get(member.pool)
-        return pool is not None and not pool.electable, pool is None, member.pool, member.ordinal
+        return not can_be_elected(facts, member), pool is None, member.pool, member.ordinal
 
     return sorted(found, key=place)
 
@@ -56,6 +57,13 @@ def stays_without_vote(facts: Facts, member: Member) -> bool:
     if pool is None or member.made_for is None or member.was_made("voting"):
         return False
     return bool(immutable_inputs(facts, member, pool))
+
+
+def is_never_elected(facts: Facts, member: Member) -> bool:
+    """Return whether a member keeps what it was made for, which cannot be elected, whatever its pool asks for."""
+    pool = facts.pools.get(member.pool)
+    only = pool is not None and member.was_made("voting_only") and bool(immutable_inputs(facts, member, pool))
+    return only or stays_without_vote(facts, member)
 
 
 def is_fresh(facts: Facts, member: Member) -> bool:

@@ -17,6 +17,7 @@ from stateward.planning.facts.removals import in_flight, reserved_names
 from stateward.planning.facts.upgrade_order import parse
 from stateward.planning.facts.volume_fit import is_skipped, keeps_roles, unfit
 from stateward.planning.model.observation import Effect, Member, Pool, Removal
+from stateward.planning.safety.availability import can_be_elected
 from stateward.planning.steps.membership.earlier_cluster import may_hold_needed_vote
 from stateward.planning.steps.upkeep.volume_change import to_replace
 
@@ -126,6 +127,9 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     upgrade runs, and a shard of an upgraded member that loses the role can only move to another upgraded one; but the
     members of all other pools with data are replaced too, and so upgraded only by their successors, which come later.
 
+    Beside a manager whose successor only votes, one is replaced whose successor can be elected: the last one that can
+    be waits for it.
+
     Members of a pool without members leave, and nothing takes their place. The disaster this prevents: the last manager
     is in such a pool, it counts as the replacement in progress, and it waits for a manager of a pool that waits for it.
     """
@@ -141,11 +145,13 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     if losing or any(takes_data(facts, n) for n in now):
         other = takes_data if losing else loses_data_role
         now += [n for n in order if n not in now and other(facts, n)][:1]
+    if any(loses_election(facts, n) for n in now):
+        now += [n for n in order if n not in now and gains_election(facts, n)][:1]
     return {n: f"a new member takes its place: {wanting[n]}" for n in now}
 
 
 def replacement_order(facts: Facts, wanting: Collection[str]) -> list[str]:
-    """Return the order in which members are replaced: those that have started to leave, then data before votes.
+    """Return the order of replacements: members that have started to leave, and last those that can be elected.
 
     Those that get the role data come before those that have it. The disaster this prevents: a pool gets that role and
     fewer members, and then another size of its volumes. Its only new member leaves without a successor, so its data has
@@ -156,12 +162,13 @@ def replacement_order(facts: Facts, wanting: Collection[str]) -> list[str]:
     another upgraded one, and the others of its pool are upgraded only by their successors, which come later.
     """
 
-    def place(name: str) -> tuple[bool, bool, bool, tuple[int, ...], str]:
+    def place(name: str) -> tuple[bool, bool, bool, bool, tuple[int, ...], str]:
         member = facts.members[name]
         made = member.pod or member.workload
         version = parse(made.version) if made is not None else ()
         gains = takes_data(facts, name) and not facts.holds_data(member)
-        return not is_leaving(facts, name), not gains, facts.votes(member), version, name
+        elected = facts.votes(member) and can_be_elected(facts, member)
+        return not is_leaving(facts, name), not gains, elected, facts.votes(member), version, name
 
     return sorted(wanting, key=place)
 
@@ -175,6 +182,24 @@ def loses_data_role(facts: Facts, name: str) -> bool:
 def takes_data(facts: Facts, name: str) -> bool:
     """Return whether the new member in a member's place will hold data."""
     return facts.pools[facts.members[name].pool].data
+
+
+def loses_election(facts: Facts, name: str) -> bool:
+    """Return whether a manager can be elected, and the new member in its place could not be."""
+    member = facts.members[name]
+    return facts.votes(member) and can_be_elected(facts, member) and not could_be_elected(facts, name)
+
+
+def gains_election(facts: Facts, name: str) -> bool:
+    """Return whether a member cannot be elected, and the new member in its place could be."""
+    member = facts.members[name]
+    return could_be_elected(facts, name) and not (facts.votes(member) and can_be_elected(facts, member))
+
+
+def could_be_elected(facts: Facts, name: str) -> bool:
+    """Return whether the new member in a member's place could be elected."""
+    pool = facts.pools[facts.members[name].pool]
+    return pool.voting and pool.electable
 
 
 def replaced_because(facts: Facts, member: Member) -> str | None:

@@ -15,7 +15,6 @@ from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import Effect, Member, Process, ProtocolSwitch, Unknown
 from stateward.planning.model.phase import Phase
 from stateward.planning.model.process import AGENT_PATIENCE
-from stateward.planning.safety.availability import last_electable
 from stateward.planning.safety.health_gate import health_problem
 from stateward.planning.steps.rollout.prepare import loses_with_pod, stage
 from stateward.planning.steps.rollout.restart_one import config_is_mounted, is_stopped, set_phase
@@ -58,7 +57,7 @@ def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, 
     in_pods = tuple(data_in_pod(m) for m in members if not facts.managed(m) and loses_with_pod(facts, m))
     if in_pods:
         return (), in_pods
-    left = left_out(facts, members) or elects_none(facts, members)
+    left = left_out(facts, members)
     if left is not None:
         return (), (left,)
     if facts.crossing is ProtocolSwitch.SWITCHED:
@@ -116,18 +115,6 @@ def left_out(facts: Facts, members: Sequence[Member]) -> Wait | None:
     )
     stalled = facts.seconds_waited(member.name, "PoolNeeded") > OVERDUE
     return Wait(member.name, "PoolNeeded", text, stalled=stalled)
-
-
-def elects_none(facts: Facts, members: Sequence[Member]) -> Wait | None:
-    """Return the wait for another manager if none could be elected after the change of these members; else None."""
-    found = sorted(last_electable(facts, {m.name for m in members}))
-    if not found:
-        return None
-    text = (
-        f"only {', '.join(found)} can be elected, and with the change no manager could be: another one joins first, or"
-        " change these roles after the restart of all members together"
-    )
-    return Wait(facts.obs.name, "NotSafeYet", text, stalled=True)
 
 
 def data_in_pod(member: Member) -> Wait:

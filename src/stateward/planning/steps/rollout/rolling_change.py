@@ -26,14 +26,11 @@ from stateward.planning.model.actions import Move, MoveCopies
 from stateward.planning.model.intent import Intent, State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Effect, Member, SoleCopy
 from stateward.planning.model.phase import Phase
-from stateward.planning.safety.availability import last_electable, sole_units
+from stateward.planning.safety.availability import sole_units
 from stateward.planning.safety.health_gate import health_problem
 from stateward.planning.safety.safe_set import choose, room_left
 from stateward.planning.safety.sole_copies import is_moving_away, moves_for, sole_verdict
 from stateward.planning.steps.rollout.prepare import keeps_pod, prepare, stage
-
-MANAGER_FIRST = "it is the only manager that can be elected, and with the change it cannot be: another one joins first"
-"""Why a manager does not become a node that only votes."""
 
 
 class OtherWork(Struct, frozen=True):
@@ -133,16 +130,15 @@ def next_step(
     """Return what is done with the members of which some may go now, and why the others stay."""
     keeping = frozenset(m.name for m in waiting if keeps_pod(changes[m.name]))
     verdicts = {m.name: text for m in waiting if (text := sole_verdict(facts, m, keeps=m.name in keeping))}
-    leading = {m.name: MANAGER_FIRST for m in waiting if last_electable(facts, {m.name})}
-    chosen, reasons = pick(facts, [m for m in waiting if m.name not in verdicts | leading], keeping)
+    chosen, reasons = pick(facts, [m for m in waiting if m.name not in verdicts], keeping)
     part = prepare(facts, [facts.members[name] for name in chosen], changes)
     if not chosen and room_left(facts, 1) > 0 and facts.obs.desired.sole_copy is SoleCopy.MOVE:
-        freed = move_in_progress(facts, [m for m in waiting if m.name in verdicts.keys() - leading])
+        freed = move_in_progress(facts, [m for m in waiting if m.name in verdicts])
         moves = {m.name: moves_for(facts, m, drained) for m in freed}
         alone = [m for m in waiting if moves.get(m.name) and choose(facts, [m], keeping=keeping).chosen][:1]
         part = merge(part, *(move_away(facts, m, changes[m.name], verdicts[m.name], moves[m.name]) for m in alone))
     rest = [m for m in waiting if m.name not in part.intents]
-    reasons = reasons | verdicts | leading
+    reasons |= verdicts
     said = {m.name: reasons.get(m.name) or "it is later in the rollout order" for m in rest}
     return merge(part, *(hold_all([m], changes, "NotSafeYet", said[m.name]) for m in rest))
 
@@ -226,9 +222,19 @@ def clear_of_other_work(
         busy = voters
         part = hold_all(busy, changes, "VoteMoving", f"the vote of {elsewhere.unvoting} is being moved")
     else:
-        busy = [m for m in voters if m.name == leader and len(voters) > 1]
+        busy = [m for m in voters if m.name == leader and any(goes_before(changes, other, m) for other in voters)]
         part = hold_all(busy, changes, "LeaderLast", "the elected manager is last in the rollout order")
     return [m for m in waiting if m not in busy], part
+
+
+def goes_before(changes: Mapping[str, Change], member: Member, leader: Member) -> bool:
+    """Return whether a manager changes before the elected one: not if only the elected one has still to be upgraded.
+
+    The disaster this prevents: an upgraded manager has the only copy of a shard, gets another setting, and waits for a
+    place for that copy, which the elected one can take only once it is upgraded too.
+    """
+    due = "version" in changes[leader.name].because
+    return member.name != leader.name and ("version" in changes[member.name].because or not due)
 
 
 def clear_of_vote(

@@ -13,7 +13,6 @@ when its trouble ends, because its pod waits for the configuration that it was c
 """
 
 from stateward.planning.facts.change import (
-    ROLES,
     Change,
     change_of,
     differing,
@@ -166,43 +165,10 @@ def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
     """Return why the broken member may not be recreated."""
     if change.effect is Effect.REPLACE and facts.may_hold_data(member):
         return f"{change.describe()} cannot change on {member.name}: a new member takes its place"
-    problem = downgrade_problem(facts, member) or broken_by_same_change(facts, member) or elects_none(facts, member)
+    problem = downgrade_problem(facts, member) or broken_by_same_change(facts, member)
     if problem is not None or member.pod is None or holds_nothing(facts, member, member.pod):
         return problem
     return lost_with_pod(facts, member) if loses_with_pod(facts, member) else None
-
-
-def elects_none(facts: Facts, member: Member) -> str | None:
-    """Return why a manager does not become a node that only votes while none is elected: no other may be able to.
-
-    The disaster this prevents: the only manager that can be elected is about to become such a node, crashes, and comes
-    back as one. The managers that were to follow it get their roles only after one is elected.
-    """
-    if facts.database is not None or not only_votes_next(facts, member):
-        return None
-    served = (m for m in facts.obs.members if m.name in facts.up and m.name in facts.obs.records)
-    if any(is_electable(facts, other) for other in served):
-        return None
-    return (
-        f"{member.name} may be the only manager that can be elected, and with its new roles it cannot be: take these"
-        " back, and change them once another one is elected"
-    )
-
-
-def is_electable(facts: Facts, member: Member) -> bool:
-    """Return whether a member surely can be elected now: its pool's members can, and it has the roles of its pool."""
-    pool, pod = facts.pools.get(member.pool), member.pod
-    if pool is None or pod is None:
-        return False
-    return pool.voting and pool.electable and pod.inputs.get(ROLES) == pool.inputs.get(ROLES)
-
-
-def only_votes_next(facts: Facts, member: Member) -> bool:
-    """Return whether a member's next pod votes without being electable, and its present one has other roles."""
-    pool, pod = facts.pools[member.pool], member.pod
-    if pod is None or not pool.voting or pool.electable or not facts.votes(member):
-        return False
-    return ROLES in differing(pod.inputs, member_target(facts, member, pool))
 
 
 def holds_nothing(facts: Facts, member: Member, pod: Pod) -> bool:

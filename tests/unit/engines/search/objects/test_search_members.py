@@ -3,16 +3,19 @@
 import base64
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
-from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines import opensearch
-from stateward.engines.search.objects.inputs import inputs
+from stateward.engines.elasticsearch import ELASTICSEARCH
+from stateward.engines.search.objects.inputs import EFFECTS, inputs
 from stateward.engines.search.objects.member import member_objects
-from stateward.engines.search.spec.pools import KINDS, RETAINED, find
+from stateward.engines.search.spec.pools import KINDS, RETAINED, VOTES_ONLY, find
+from stateward.planning.model.observation import Effect
 from tests.unit.engines.search_clusters import SPEC, cluster, with_pool
 from tests.unit.engines.search_objects import OWNER, pod, shared, workload
 
@@ -380,3 +383,32 @@ def test_a_member_that_is_made_again_on_its_volume_keeps_the_same_as_while_its_o
     pool = find(opensearch.OPENSEARCH, cluster(with_pool("hot", roles=roles)), "hot")
     held = frozenset(role for role, there in (("data", pool.data), ("voting", pool.voting)) if there)
     assert KINDS[held] == {name: value for name, value in inputs(pool, "2.19.5").items() if name in RETAINED}
+
+
+def elasticsearch(roles: list[str]) -> ElasticsearchCluster:
+    spec = {"version": "8.19.4", "pools": [{"name": "masters", "replicas": 3, "roles": roles}]}
+    return msgspec.convert({"metadata": {"name": "logs", "uid": "u-1"}, "spec": spec}, ElasticsearchCluster)
+
+
+@pytest.mark.parametrize("data", [(), ("data",)])
+@pytest.mark.parametrize("only", [False, True])
+def test_an_existing_master_stays_one_that_can_be_elected_or_only_votes(*, only: bool, data: tuple[str, ...]) -> None:
+    """The disaster this prevents: masters change in place, one crashes, and none is left that can be elected."""
+    can, cannot = ["master", *data], ["master", "voting_only", *data]
+    made, asks = (cannot, can) if only else (can, cannot)
+    flavor = ELASTICSEARCH
+    before, after = find(flavor, elasticsearch(made), "masters"), elasticsearch(asks)
+    keeps = {name: value for name, value in inputs(before, "8.19.4").items() if name in RETAINED}
+    found = member_objects(flavor, after, "masters", 0, "8.19.4", keeps=keeps)
+    settings = yaml.safe_load(base64.b64decode(found.config["data"]["elasticsearch.yml"]))
+    assert sorted(settings["node.roles"]) == sorted(made)
+    labels = found.workload["spec"]["template"]["metadata"]["labels"]
+    assert (names.LABEL_VOTING_ONLY in labels) is only
+    pool = find(flavor, after, "masters", keeps=keeps)
+    changed = {
+        name for name, _ in inputs(pool, "8.19.4").items() ^ inputs(find(flavor, after, "masters"), "8.19.4").items()
+    }
+    assert changed == {VOTES_ONLY}
+    assert EFFECTS[VOTES_ONLY] is Effect.REPLACE
+    held = {"voting", *data} | ({"voting_only"} if only else set[str]())
+    assert KINDS[frozenset(held)] == keeps

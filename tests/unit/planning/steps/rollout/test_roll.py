@@ -93,6 +93,20 @@ def test_with_no_limit_data_still_comes_before_managers_and_managers_one_at_a_ti
     assert world.did(a.DeletePod)[-1] == leader
 
 
+def test_the_elected_manager_waits_in_an_upgrade_for_no_one_that_is_upgraded() -> None:
+    """The disaster this prevents: an upgraded manager has the only copy of a shard and gets another setting.
+
+    The copy has no place before the elected one is upgraded, and this one is the last in the order.
+    """
+    world = settled(mixed(2), indices=((1,),))
+    world.policy = {"sole_copy": o.SoleCopy.MOVE}
+    first = next(name for name in world.pods() if name != world.leader)
+    world.edit(version="2.18.0").until(lambda w: w.pods().get(first) == "2.18.0" and w.leader not in w.did(a.DeletePod))
+    world.until(lambda w: all(c.member == first for i in w.indices for c in i.copies))
+    world.edit(pools=[mixed(2, config=A)]).run()
+    assert set(world.pods().values()) == {"2.18.0"}
+
+
 def test_no_member_goes_while_another_zone_has_a_member_down_even_within_the_budget() -> None:
     world = settled(managers(), hot(6), zones=3, max_unavailable=4)
     world.kill("c-hot-0").edit(unschedulable={"c-hot-0"}).ticks(2)

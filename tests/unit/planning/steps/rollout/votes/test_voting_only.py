@@ -6,10 +6,9 @@ from stateward.planning.facts.facts import derive
 from stateward.planning.facts.upgrade_order import pool_order
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
-from stateward.planning.plan import Plan, plan
 from stateward.planning.safety.availability import quorum_without, voter_problem, votes_beside
+from stateward.planning.steps.membership.scale import replacements
 from stateward.planning.steps.membership.voting_exclusions import VoteRemoval, remove_vote
-from stateward.planning.steps.upkeep.repair import repair_change, unsafe
 from tests.unit.planning.pools import tiebreaker
 from tests.unit.planning.steps.rollout.test_restart import NEW, set_phase, world
 from tests.unit.planning.world import World, hot, managers
@@ -59,92 +58,45 @@ def test_a_pod_with_state_stays_also_if_nodes_that_are_never_elected_are_a_major
     assert wait.message.endswith("c-managers-0 is the only manager, and its pod holds the cluster state")
 
 
-def edited(*, beside: bool) -> Plan:
-    """Return the plan after the managers were changed to nodes that are never elected, perhaps with others beside."""
-    pools = (managers(1), tiebreaker(2), *([managers(1, "masters")] if beside else []))
-    seen = world(*pools, hot(2)).observe()
-    changes = {"managers": {"electable": False, "inputs": {**managers(1).inputs("2.17.1"), "template/roles": "1"}}}
-    desired = tuple(replace(pool, **changes.get(pool.name, {})) for pool in seen.desired.pools)
-    return plan(replace(seen, desired=replace(seen.desired, pools=desired)), 1e6 + 10_000)
+def exchanged() -> World:
+    """Return a cluster of whose two pools of managers each gets what the other one has: whether it can be elected."""
+    made = world(managers(2), tiebreaker(1), hot(2))
+    return made.edit(pools=[tiebreaker(2, "managers"), managers(1, "tiebreaker"), hot(2)])
 
 
-def test_the_last_manager_that_can_be_elected_stays_one_until_another_one_has_joined() -> None:
-    """The disaster this prevents: managers become nodes that only vote, and new ones join only an elected one."""
-    assert "c-managers-0" in {getattr(action, "member", "") for action in edited(beside=True).actions}
-    made = edited(beside=False)
-    assert not made.actions
-    assert made.intents["c-managers-0"].sentence == (
-        "c-managers-0 waits (template/roles): it is the only manager that can be elected, and with the change it cannot"
-        " be: another one joins first"
-    )
+def test_whether_it_can_be_elected_does_not_change_in_the_life_of_a_member() -> None:
+    """The disaster this prevents: the last manager comes back from a crash as a node that only votes."""
+    made = exchanged().run()
+    assert made.available
+    assert not made.did(a.DeletePod)
+    assert sorted(made.did(a.Release)) == ["c-managers-0", "c-managers-1", "c-tiebreaker-0"]
+    assert made.did(a.Release)[0] == "c-tiebreaker-0"
+    assert {name for name in made.joined() if made.electable(name) and made.joined()[name].voting} == {"c-tiebreaker-1"}
 
 
-def restarted_together(**change: bool) -> Plan:
-    """Return the plan of a restart of all members together after the pool of the managers was changed."""
-    made = world(managers(), hot(2))
+def test_beside_a_manager_whose_successor_only_votes_one_is_replaced_whose_successor_can_be_elected() -> None:
+    """The disaster this prevents: the last manager waits for another one, which is replaced after it."""
+    made = exchanged()
+    made.exclusions = frozenset({"c-managers-0"})
+    assert list(replacements(derive(made.observe(), made.now), {})) == ["c-managers-0", "c-tiebreaker-0"]
+
+
+def test_a_crashed_manager_is_repaired_as_what_it_is_although_its_pool_only_votes_now() -> None:
+    """The disaster this prevents: no manager is elected, and the repair of the last one waits for another one."""
+    made = world(managers(1), tiebreaker(2), hot(2))
+    made.edit(crash={("config/a", "bad")}, pools=[managers(1, config={"config/a": "bad"}), tiebreaker(2), hot(2)])
+    made.ticks(30)
+    assert not made.available
+    made.edit(pools=[tiebreaker(1, "managers", config={"config/a": "1"}), managers(2, "tiebreaker"), hot(2)]).run()
+    assert made.available
+
+
+def test_a_restart_of_all_members_together_waits_for_no_roles() -> None:
+    made = exchanged()
     made.schedule = o.Schedule("schedule-coordinated")
-    seen = made.ticks(1).observe()
-    desired = tuple(replace(pool, **(change if pool.name == "managers" else {})) for pool in seen.desired.pools)
-    return plan(replace(seen, desired=replace(seen.desired, pools=desired)), made.now)
-
-
-def test_managers_do_not_all_become_nodes_that_only_vote_in_one_restart() -> None:
-    told = restarted_together(electable=False)
-    assert not told.actions
-    (wait,) = [w for w in told.waits if w.reason == "NotSafeYet"]
-    assert wait.message == (
-        "only c-managers-0, c-managers-1, c-managers-2 can be elected, and with the change no manager could be: another"
-        " one joins first, or change these roles after the restart of all members together"
-    )
-
-
-def test_managers_whose_pool_loses_their_role_keep_it_and_restart_with_the_others() -> None:
-    told = restarted_together(electable=False, voting=False)
-    assert {x.phase for x in told.actions if isinstance(x, a.SetPhase)} == {o.Phase.STOP_COORDINATED}
-
-
-def broken_manager(*, electing: bool, changed: bool = False) -> str | None:
-    """Return why the only manager is not repaired that has crashed without a database, as its pool gets other roles.
-
-    `electing` are the new roles of the tiebreakers: whether these can be elected. `changed` ones have them already.
-    """
-    seen = world(managers(1), tiebreaker(2), hot(2)).observe()
-    roles = {"managers": {"electable": False}, "tiebreaker": {"electable": electing}}
-    desired = tuple(
-        replace(pool, **roles[pool.name], inputs={**pool.inputs, "roles": pool.name}) if pool.name in roles else pool
-        for pool in seen.desired.pools
-    )
-    members = tuple(with_roles(m) if changed and m.pool == "tiebreaker" else m for m in seen.members)
-    members = tuple(crashed(m) if m.pool == "managers" else m for m in members)
-    unknown = o.Unknown("no manager is elected")
-    facts = derive(
-        replace(seen, members=members, database=unknown, desired=replace(seen.desired, pools=desired)), 1e6 + 10_000
-    )
-    member = facts.members["c-managers-0"]
-    change = repair_change(facts, member)
-    assert change is not None
-    return unsafe(facts, member, change)
-
-
-def crashed(member: o.Member) -> o.Member:
-    assert member.pod is not None
-    return replace(member, pod=replace(member.pod, ready=False, trouble="CrashLoopBackOff"))
-
-
-def with_roles(member: o.Member) -> o.Member:
-    assert member.pod is not None
-    return replace(member, pod=replace(member.pod, inputs={**member.pod.inputs, "roles": member.pool}))
-
-
-def test_a_crashed_manager_becomes_a_node_that_only_votes_only_beside_one_that_surely_can_be_elected() -> None:
-    """The disaster this prevents: the last manager comes back as such a node, and none is ever elected."""
-    reason = (
-        "c-managers-0 may be the only manager that can be elected, and with its new roles it cannot be: take these"
-        " back, and change them once another one is elected"
-    )
-    assert broken_manager(electing=False) == reason
-    assert broken_manager(electing=True) == reason
-    assert broken_manager(electing=True, changed=True) is None
+    made.run()
+    assert made.available
+    assert made.did(a.StopProcess)
 
 
 def test_managers_that_only_vote_change_after_those_that_can_be_elected() -> None:
