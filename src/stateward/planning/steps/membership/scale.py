@@ -127,6 +127,10 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     upgrade runs, and a shard of an upgraded member that loses the role can only move to another upgraded one; but the
     members of all other pools with data are replaced too, and so upgraded only by their successors, which come later.
 
+    Beside an upgraded member with data, one is replaced that is not upgraded: perhaps only its successor can take a
+    shard of the first. The disaster this prevents: an upgrade is reverted and asked for again while an upgraded member
+    leaves, and the members that are upgraded next wait, also for a new member, until it has left.
+
     Beside a manager whose successor only votes, one is replaced whose successor can be elected: the last one that can
     be waits for it.
 
@@ -147,6 +151,8 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
         now += [n for n in order if n not in now and other(facts, n)][:1]
     if any(loses_election(facts, n) for n in now):
         now += [n for n in order if n not in now and gains_election(facts, n)][:1]
+    if facts.turn is not None and any(upgraded(facts, n) and facts.holds_data(facts.members[n]) for n in now):
+        now += [n for n in order if n not in now and takes_data(facts, n) and not upgraded(facts, n)][:1]
     return {n: f"a new member takes its place: {wanting[n]}" for n in now}
 
 
@@ -164,13 +170,23 @@ def replacement_order(facts: Facts, wanting: Collection[str]) -> list[str]:
 
     def place(name: str) -> tuple[bool, bool, bool, bool, tuple[int, ...], str]:
         member = facts.members[name]
-        made = member.pod or member.workload
-        version = parse(made.version) if made is not None else ()
+        version = parse(made_version(member))
         gains = takes_data(facts, name) and not facts.holds_data(member)
         elected = facts.votes(member) and can_be_elected(facts, member)
         return not is_leaving(facts, name), not gains, elected, facts.votes(member), version, name
 
     return sorted(wanting, key=place)
+
+
+def made_version(member: Member) -> str:
+    """Return the version that a member's pod, or else its StatefulSet, was made for; empty without both."""
+    made = member.pod or member.workload
+    return made.version if made is not None else ""
+
+
+def upgraded(facts: Facts, name: str) -> bool:
+    """Return whether a member has the desired version."""
+    return made_version(facts.members[name]) == facts.obs.desired.version
 
 
 def loses_data_role(facts: Facts, name: str) -> bool:

@@ -45,6 +45,26 @@ def test_a_replacement_in_progress_ends_before_the_next_one_begins(begun: dict[s
         assert list(replacements(facts, {})) == [first]
 
 
+@pytest.mark.parametrize(("versions", "replaced"), [("1 2 1", ["hot-1", "hot-0"]), ("1 1 1", ["hot-1"])])
+def test_beside_an_upgraded_member_that_leaves_one_is_replaced_whose_successor_is_upgraded(
+    versions: str, replaced: list[str]
+) -> None:
+    """The disaster this prevents: a shard can only move to an upgraded member, and the next one waits for the first."""
+    seen = facts_of([hot(3)], []).obs
+    (pool,) = seen.desired.pools
+    inputs = {**pool.inputs, "storage/class": "fast"}
+    desired = replace(seen.desired, version="2", pools=(replace(pool, inputs=inputs, held_inputs=inputs),))
+    assert isinstance(seen.database, o.Database)
+    database = replace(seen.database, draining=frozenset({"hot-1"}))
+    members = tuple(
+        replace(m, pod=replace(m.pod, version=version))
+        for m, version in zip(seen.members, versions.split(), strict=True)
+        if m.pod is not None
+    )
+    facts = derive(replace(seen, desired=desired, database=database, members=members, deployed_version="1"), NOW)
+    assert list(replacements(facts, {})) == replaced
+
+
 def test_a_rule_that_measures_nothing_allows_a_smaller_pool_and_never_an_empty_one() -> None:
     idle = Reading(o.ScalingRule(o.Measure.SHARDS, above=10, below=5), 0.0)
     assert [idle.allows(members) for members in (0, 1, 2)] == [False, False, True]
