@@ -282,6 +282,11 @@ def set_expandable(user: User) -> None:
     user.world.expandable = user.random.choice([True, False, None])
 
 
+def set_tier(user: User) -> None:
+    i = user.random.randrange(len(user.pools))
+    user.pools = [changed(p, tier=user.random.randint(0, 3)) if n == i else p for n, p in enumerate(user.pools)]
+
+
 OTHER_EDITS: Mapping[str, Callable[[User], None]] = {
     "version": raise_version,
     "back": go_back,
@@ -311,5 +316,7 @@ RARER_EDITS: Mapping[str, Callable[[User], None]] = {
     "all phases": edit_all_phases,
     "index": add_index,
     "copies": set_copies,
+    "live copies": lambda user: user.policy(min_live_copies=user.random.choice([1, 2, 2])),
+    "tier": set_tier,
 }
 """Edits that occur only where several things happen at once."""

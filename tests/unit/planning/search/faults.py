@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 
 from stateward.api.kinds.status import ClusterStatus
+from stateward.planning.model import observation as o
 from tests.unit.planning.search.disks import DiskWorld, in_pod
 from tests.unit.planning.world_objects import Body
 
@@ -136,6 +137,12 @@ def some_with_pods(world: DiskWorld, random: Random) -> set[str]:
     return set(random.sample(names, random.randint(min(2, len(names)), len(names))))
 
 
+def client_excludes(world: DiskWorld, _: Random, body: Body) -> None:
+    """Let another client take the vote of a member away, if the database has a manager that can."""
+    if world.available:
+        world.exclusions |= {body.name}
+
+
 FAULTS: Mapping[str, Callable[[DiskWorld, Random, Body], object]] = {
     "evict": evict,
     "no place": leave_no_place,
@@ -162,5 +169,8 @@ SEVERAL: Mapping[str, Callable[[DiskWorld, Random, Body], object]] = {
     "several stuck": lambda world, random, _: world.edit(stuck=some_with_pods(world, random)),
     "zone lost": lose_zone,
     "no slots": lambda world, _, __: world.edit(slots=0),
+    "client drains": lambda world, _, body: world.edit(draining=world.draining | {body.name}),
+    "client excludes": client_excludes,
+    "client limits": lambda world, _, __: world.edit(allocation=o.Allocation.PRIMARIES, limited=True),
 }
-"""Faults of several members at once."""
+"""Faults of several members at once, and what another client of the database sets."""

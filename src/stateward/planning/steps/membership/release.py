@@ -63,11 +63,12 @@ def stopped_by_others(facts: Facts, member: Member) -> bool:
     pool of FoundationDB shrinks by two members, a user scales both to zero because it takes long, and both volumes are
     deleted in the minute for which the database waits for them (`DATA_DISTRIBUTION_FAILURE_REACTION_TIME`). For a zone
     in maintenance it waits until the end of that. A database that is down for want of this member tells nothing at all.
+    Or a member that is to be replaced without draining may not leave, because it has an only copy, and a user scales it
+    to zero.
     """
     if not facts.obs.desired.formed_by_word or member.workload is None or member.workload.released:
         return False
-    given_up = member.name in facts.obs.desired.replacement.undrained
-    return not given_up and facts.took_part(member.name) and may_hold_missing_data(facts, member)
+    return facts.took_part(member.name) and may_hold_missing_data(facts, member)
 
 
 def last_copy(facts: Facts, member: Member, gone: frozenset[str]) -> str:

@@ -147,15 +147,20 @@ def scaled_to_zero(member: o.Member, *, released: bool) -> o.Member:
 
 
 @pytest.mark.parametrize(
-    ("released", "given_up", "does"),
-    [(False, False, a.Create), (True, False, a.DeleteVolume), (False, True, a.DeleteVolume)],
+    ("released", "listed", "does"),
+    [
+        (False, "", a.Create),
+        (False, "undrained", a.Create),
+        (True, "", a.DeleteVolume),
+        (False, "accepted", a.DeleteVolume),
+    ],
 )
 def test_a_member_scaled_to_zero_manually_is_brought_back_also_if_the_database_misses_nothing_yet(
-    released: bool, given_up: bool, does: type[a.Action]
+    released: bool, listed: str, does: type[a.Action]
 ) -> None:
     """FoundationDB notices the loss of data after a minute, and in a zone in maintenance not at all."""
     seen = facts_of([hot(3)], []).obs
-    policy = replace(seen.desired.replacement, accepted=frozenset({"hot-2"} if given_up else ()))
+    policy = replace(seen.desired.replacement, **({listed: frozenset({"hot-2"})} if listed else {}))
     (pool,) = seen.desired.pools
     desired = replace(
         seen.desired, pools=(replace(pool, replicas=2),), formed_by_word=True, delete_volumes=True, replacement=policy
