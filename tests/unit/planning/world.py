@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from stateward.api.values.conditions import stalled
 from stateward.operator.objects.recorded_status import bootstrap, maintenance_end
 from stateward.planning.facts.agents_to_ask import members_to_ask
+from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import COORDINATED
@@ -284,7 +285,7 @@ class World(Hands):
             return
         down = {
             n
-            for n in observed.records
+            for n in derive(observed, self.now).obs.records
             if n in members and members[n].alive and not ((p := members[n].pod) is not None and p.ready)
         }
         budget = observed.desired.max_unavailable

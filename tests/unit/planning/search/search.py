@@ -186,7 +186,7 @@ class Search:
         if sum(p.replicas for p in data) < 2 and any(p.ephemeral for p in data):
             # Nor can the only member with data that keeps it in its pod.
             self.user.pools = [changed(p, replicas=2) if p in data else p for p in self.user.pools]
-        self.user.policy(paused=False, replace_on_shrink=True, sole_copy=o.SoleCopy.MOVE)
+        self.user.policy(paused=False, replace_on_shrink=True, sole_copy=o.SoleCopy.MOVE, min_live_copies=1)
         self.user.policy(replacement=o.Replacement())
 
     def check_end(self) -> None:
