@@ -100,6 +100,16 @@ class Plan(Struct, frozen=True):
         """
         return self.forgets or self.resizes or any(action.needs_live for action in self.actions)
 
+    @property
+    def records_first(self) -> bool:
+        """Whether the status is written before the actions: before all but those that may run on cached reads.
+
+        Also before the version of a member's data is marked on its claim. The disaster this prevents: the operator is
+        killed between that and the status. The upgrade is reverted, and the status, which counts before the claim, says
+        that the member never ran the later version.
+        """
+        return self.needs_live or any(isinstance(action, MarkState) and action.version for action in self.actions)
+
 
 ENDING = 30.0
 """Seconds after its time to end is over for which a pod is still expected to go: the kubelet has to say so first."""

@@ -86,6 +86,16 @@ def test_a_plan_with_one_action_that_needs_live_reads_is_made_from_them() -> Non
     assert not limited.needs_live
 
 
+def test_the_status_is_written_before_the_version_of_data_is_marked_on_a_claim() -> None:
+    """The disaster this prevents: the operator is killed in between, and the status still says the older version."""
+    world = settled(managers(), hot(), indices=((2,), (2,)))
+    assert not world.plan().records_first
+    world.edit(version="2.18.0").until(lambda w: any(isinstance(x, a.MarkState) for x in w.plan().actions))
+    made = world.plan()
+    assert [x.version for x in made.actions if isinstance(x, a.MarkState)] == ["2.18.0"]
+    assert made.records_first
+
+
 def test_while_caches_lag_behind_no_member_is_drained_and_drains_that_nothing_needs_are_lifted_on_a_live_read() -> None:
     world = settled(managers(), hot(4), indices=((2,), (2,))).edit(settled_writes=False)
     assert not world.copy().edit(pools=[managers(), hot(3)]).plan().actions

@@ -94,12 +94,12 @@ class StatusWriter:
         _log.info("looking again", why=error.message)
 
     async def record_first(self, key: Key, turn: Round) -> Round:
-        """Write what later plans rely on before a member is disrupted; raises Conflict if the cluster was edited.
+        """Write what later plans rely on before the actions; raises Conflict if the cluster was edited.
 
         The disaster this prevents: each operator that notices a new member is killed while it acts, so no status says
         that the member has joined, and it does not count as down when its pod is lost.
         """
-        if not turn.plan.needs_live:
+        if not turn.plan.records_first:
             return turn
         after = status(turn.observed, turn.plan, turn.known_status, self._now())
         if not is_urgent(turn.before, after):

@@ -144,7 +144,7 @@ class Search:
         observed, made = world.decide()
         world.check(observed, made)
         after = status(observed, made, world.status, world.now)
-        if made.needs_live and is_urgent(world.status, after):
+        if made.records_first and is_urgent(world.status, after):
             world.status = after
         for action in made.actions[:count]:
             if world.lag and world.is_outdated(action):
