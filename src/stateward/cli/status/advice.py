@@ -168,6 +168,11 @@ ADVICE = {
         "you decide: the volumes of all managers are gone, and with them the cluster state",
         "restore the volume of a manager, or accept an empty cluster with the annotation named above",
     ),
+    "QuorumLost": Advice(
+        "a majority of the managers is back with the volumes that they had in the cluster",
+        "restore the volumes of the managers named above; if you cannot, give up the cluster state as"
+        " docs/disaster-recovery.md says",
+    ),
     "MayHoldLastCopy": Advice(
         "the database has a copy of every shard, or the member is back",
         "bring the member back: its volume may hold the only copy of a shard",

@@ -38,6 +38,7 @@ from stateward.planning.steps.membership.earlier_cluster import (
     is_never_elected,
     kept_data,
     kept_voters,
+    lost_wait,
     states_in_pods,
 )
 from stateward.planning.steps.rollout.prepare import stage
@@ -330,17 +331,6 @@ def is_overdue(facts: Facts) -> bool:
     """Return whether the member that got the grant has formed no cluster for too long."""
     grant = facts.obs.bootstrap
     return grant is not None and facts.seconds_waited(grant.member, FORMING) > OVERDUE
-
-
-def lost_wait(facts: Facts) -> tuple[Wait, ...]:
-    """Return the call for a person when the volumes of all managers are gone."""
-    if not everything_lost(facts):
-        return ()
-    text = (
-        "every manager has lost its volume or its pod's data, so only a new and empty cluster can be formed;"
-        " to accept that, annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
-    )
-    return (Wait(facts.obs.name, "ManagersLost", text, stalled=True),)
 
 
 def volumes_kept(facts: Facts, holding: Sequence[Member]) -> Wait:

@@ -8,10 +8,13 @@ These are four questions, and one member may have a different answer to each:
 * Is the volume lost with which it joined?
 """
 
+from stateward.api.values.problem import first_of
 from stateward.planning.facts.change import immutable_inputs
 from stateward.planning.facts.facts import Facts
+from stateward.planning.model.intent import Wait
 from stateward.planning.model.observation import Claim, Member, Pod
 from stateward.planning.safety.availability import can_be_elected
+from stateward.planning.steps.membership.create_database import NAMED
 
 
 def kept_voters(facts: Facts) -> list[Member]:
@@ -179,3 +182,33 @@ def others_may_vote(facts: Facts) -> bool:
         return True
     agreed = facts.obs.bootstrap_again and everything_lost(facts)
     return facts.formed and not agreed and bool(recorded_voters(facts))
+
+
+def lost_wait(facts: Facts) -> tuple[Wait, ...]:
+    """Return the call for a person when the volumes of all managers are gone, or of so many that none is elected."""
+    if not everything_lost(facts):
+        return quorum_lost(facts)
+    text = (
+        "every manager has lost its volume or its pod's data, so only a new and empty cluster can be formed;"
+        " to accept that, annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
+    )
+    return (Wait(facts.obs.name, "ManagersLost", text, stalled=True),)
+
+
+def quorum_lost(facts: Facts) -> tuple[Wait, ...]:
+    """Return the call for a person when so many managers have lost their volumes that no majority is left.
+
+    The votes of a database that does not answer are not known: it is silent for a while before this is said, and some
+    of the lost managers may have had no vote.
+    """
+    voters = recorded_voters(facts)
+    lost = [m.name for m in voters if changed_volume(facts, m)]
+    left = len(voters) - len(lost)
+    if not (lost and facts.unanswered) or left > len(voters) // 2:
+        return ()
+    text = (
+        f"{first_of(lost, NAMED)} lost the cluster state with their volumes or pods, and {left} of {len(voters)}"
+        " managers on record have it: no majority elects a manager. Bring back the volumes of a majority, with the"
+        " names, labels and annotations of their claims"
+    )
+    return (Wait(facts.obs.name, "QuorumLost", text, stalled=True),)

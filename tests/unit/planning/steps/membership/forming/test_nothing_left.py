@@ -55,6 +55,23 @@ def test_managers_of_which_nothing_is_left_are_created_and_form_a_cluster_once_t
     assert set(world.did(a.GrantBootstrap)) == {"c-managers-0"}
 
 
+@pytest.mark.parametrize(("lost", "named"), [(MANAGERS[:1], ""), (MANAGERS[:2], "c-managers-0, c-managers-1")])
+def test_a_silent_database_whose_managers_have_lost_their_majority_names_them(
+    lost: tuple[str, ...], named: str
+) -> None:
+    """It would wait forever: without these volumes no manager is ever elected."""
+    world = settled(managers(), hot(2), indices=((2,),))
+    for name in lost:
+        lose_volume(world, name)
+    world.edit(answers=False).ticks(4)
+    assert "QuorumLost" not in reasons(world)
+    world.ticks(10)
+    told = [wait for wait in world.plan().waits if wait.reason == "QuorumLost"]
+    assert bool(told) is bool(named)
+    assert all(w.stalled and w.message.startswith(f"{named} lost the cluster state") for w in told)
+    assert all("1 of 3 managers on record have it" in wait.message for wait in told)
+
+
 def test_managers_that_are_renamed_after_all_were_lost_are_created_once_the_user_accepts_the_loss() -> None:
     world = settled(managers(), hot(2))
     for name in MANAGERS:
