@@ -139,6 +139,7 @@ class Search:
         self.user = User(self.world, random, accepts_losses=losses)
         if profile is Profile.UPKEEP and random.random() < 0.7:
             replace_by_itself(self.user)
+        self.world.aware = profile is Profile.UPKEEP and random.random() < 0.3
         if random.random() < 0.7:  # otherwise the edits and faults come before the cluster is formed
             self.world.run()
             self.world.index(*copies).run()

@@ -57,17 +57,18 @@ def let_grow(user: User, pools: Pools, i: int) -> None:
 
 
 def let_scale(user: User, pools: Pools, i: int) -> None:
-    """Let the number of a pool's members follow the load, or no longer."""
+    """Let the number of a pool's members follow the load, or what a PoolScale asks for, or neither any longer."""
     if pools[i].voting:
         return
-    rules = (o.ScalingRule(o.Measure.CPU, above=60, below=30),)
+    rules = user.random.choice([(o.ScalingRule(o.Measure.CPU, above=60, below=30),), ()])
     scaling = o.Scaling(1, user.random.choice([3, 4]), rules, grow_after=60.0, shrink_after=120.0)
     pools[i] = changed(pools[i], scaling=user.random.choice([None, scaling, scaling]))
 
 
 def set_load(user: User) -> None:
-    """Give the processors of a pool more or less to do."""
+    """Give the processors of a pool more or less to do, and let its PoolScale ask for another number of members."""
     name = user.random.choice(user.pools).name
+    user.world.asked = {**(user.world.asked or {}), name: o.Asked(user.random.randint(0, 5), "web")}
     user.world.work = {**user.world.work, name: user.random.choice([20.0, 90.0, 150.0, 250.0])}
 
 
