@@ -5,7 +5,7 @@ second database beside one that could still elect ends the search.
 """
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -242,12 +242,21 @@ class DiskWorld(World):
 
         A copy that has to move does not count: its own place is free for it.
         """
-        found = super().spots(index)
+        return self.spread_over_zones(index, self.draining, super().spots(index))
+
+    def place_for(self, index: Index, step: a.Move) -> str:
+        """Return the first place that the database accepts for a copy; none if it accepts none."""
+        if not self.aware:
+            return super().place_for(index, step)
+        found = self.spread_over_zones(index, self.draining | {step.origin}, super().spots(index))
+        return next((name for name in (step.target, *step.others) if name in found), "")
+
+    def spread_over_zones(self, index: Index, moving: Collection[str], found: list[str]) -> list[str]:
         if not (self.zones and self.aware):
             return found
         zones = {name: pod.zone for name, pod in self.joined().items() if pod.data}
         most = -(-index.wanted // max(1, len(set(zones.values()))))
-        places = [c.target or c.member for c in index.copies if c.target or c.member not in self.draining]
+        places = [c.target or c.member for c in index.copies if c.target or c.member not in moving]
         held = Counter(zones.get(name, "") for name in places)
         return [name for name in found if held[zones[name]] < most]
 
