@@ -102,7 +102,8 @@ class Members:
             claim = Claim(ref, size, size, cls, expandable=True, owner=self._owner, grown=grown)
         if known is None:
             self._new.add(action.member)
-        member = Member(name=action.member, pool=action.pool, ordinal=action.ordinal, claim=claim)
+        made_for = known.made_for if known else None
+        member = Member(action.member, action.pool, action.ordinal, claim=claim, made_for=made_for)
         self.all[action.member] = member
         self.stage(a.Stage(action.why, action.member, action.pool, action.version, action.crossing, action.keeps))
         self._make(action.member)
@@ -114,7 +115,9 @@ class Members:
         inputs = with_immutable_inputs(desired, desired.crossings.get(action.crossing, inputs), action.keeps)
         agent = self._agent if name in self._managed else ""
         workload = Workload(self._ref(name), inputs, version, 1, observed=True, agent=agent, revision=self._revision)
-        self.all[name] = replace(self.all[name], workload=workload, config=inputs)
+        # A member that keeps nothing gets the roles of its pool.
+        made_for = None if action.keeps is None else self.all[name].made_for
+        self.all[name] = replace(self.all[name], workload=workload, config=inputs, made_for=made_for)
 
     def end(self, name: str) -> None:
         """Stop a member's pod: it leaves the database at once; the next pod is created after its end."""

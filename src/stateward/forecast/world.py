@@ -17,6 +17,7 @@ from stateward.forecast.event_queue import EventQueue
 from stateward.forecast.members import Members
 from stateward.forecast.processes import Processes
 from stateward.planning.facts.facts import derive
+from stateward.planning.facts.volume_fit import keeps_roles
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import (
     Allocation,
@@ -309,10 +310,17 @@ class TimedWorld:
 
 
 def node_of(member: Member, pod: Pod, pool: Pool | None, known: Node | None) -> Node:
-    """Return the database node of a member: as its pool defines it, or else as it was."""
-    data = pool.data if pool else known is not None and known.data
-    voting = pool.voting if pool else known is not None and known.voting
+    """Return the database node of a member: as it was made, or else as its pool defines it, or else as it was.
+
+    The disaster this prevents: a pool gets other roles, and in the plan its members come back from a restart with
+    these, which only their successors get.
+    """
     total, free = (known.disk_total, known.disk_free) if known else (0, 0)
     version = pod.version or (known.version if known else "")
-    electable = known.electable if known else pool is None or pool.electable
+    if member.made_for is not None and (pool is None or keeps_roles(pool, member)):
+        data, voting, electable = member.was_made("data"), member.was_made("voting"), not member.was_made("voting_only")
+    elif pool is not None:
+        data, voting, electable = pool.data, pool.voting, pool.electable
+    else:
+        data, voting, electable = (known.data, known.voting, known.electable) if known else (True, False, True)
     return Node(member.name, version, data, voting, total, free, electable=electable)

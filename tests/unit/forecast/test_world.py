@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from stateward.forecast.durations import RECENTLY, Durations
 from stateward.forecast.forecast import run_forecast
-from stateward.forecast.world import TimedWorld
+from stateward.forecast.world import TimedWorld, node_of
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Database
 from tests.unit.cli.clusters import NOW, running
@@ -46,3 +46,19 @@ def test_a_member_whose_claim_is_deleted_to_be_made_again_stays() -> None:
     world.apply(a.DeleteVolume("it was never bound", member.name, member.claim.ref))
     left = next(m for m in world.observation().members if m.name == member.name)
     assert (left.claim, left.workload) == (None, member.workload)
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_member_that_starts_again_has_the_roles_that_it_was_made_for(*, removed: bool) -> None:
+    """The disaster this prevents: managers restart in a plan, and come back as what only their successors will be."""
+    obs, name = running(), "logs-managers-0"
+    pools = [
+        replace(p, voting=True, electable=False, data=True) if p.name == "managers" else p for p in obs.desired.pools
+    ]
+    pools = [p for p in pools if not (removed and p.name == "managers")]
+    members = tuple(replace(m, made_for=frozenset({"voting"})) if m.name == name else m for m in obs.members)
+    obs = replace(obs, members=members, desired=replace(obs.desired, pools=tuple(pools)))
+    member = next(m for m in obs.members if m.name == name)
+    assert member.pod is not None
+    node = node_of(member, member.pod, next((p for p in pools if p.name == "managers"), None), None)
+    assert (node.data, node.voting, node.electable) == (False, True, True)

@@ -5,7 +5,7 @@ from stateward.planning.model import observation as o
 from stateward.planning.model.phase import AFTER, BEGUN, Phase
 from tests.unit.planning.kubernetes import FakeKubernetes
 from tests.unit.planning.pools import PoolSpec
-from tests.unit.planning.world_objects import Body, Claim, Workload, roles
+from tests.unit.planning.world_objects import Body, Claim, Index, Workload, labelled
 
 
 class Hands(FakeKubernetes):
@@ -57,12 +57,12 @@ class Hands(FakeKubernetes):
     def create(self, action: a.Create) -> None:
         spec = self.spec(action.pool)
         body = self.bodies.setdefault(action.member, Body(action.member, action.pool, action.ordinal))
-        if body.claim is None and not spec.ephemeral:
+        self.write(body, action.pool, action.version, action.keeps)
+        if body.claim is None and not spec.ephemeral and body.workload is not None:
             size = action.grown_size or spec.size
             body.claim = Claim(f"claim-{next(self.ids)}", size, 0, spec.storage_class or "standard")
             body.claim.grown = action.grown_size
-            body.claim.made_for = roles(voting=spec.voting, data=spec.data)
-        self.write(body, action.pool, action.version, action.keeps)
+            body.claim.made_for = labelled(body.workload)
 
     def stage(self, action: a.Stage) -> None:
         body = self.bodies[action.member]
@@ -179,8 +179,12 @@ class Hands(FakeKubernetes):
         for step in action.moves:
             index = next(i for i in self.indices if i.name == step.unit)
             copy = next(c for c in index.copies if c.member == step.origin)
-            assert step.target in self.spots(index)
-            copy.target = step.target
+            copy.target = self.place_for(index, step)
+
+    def place_for(self, index: Index, step: a.Move) -> str:
+        """Return where the database moves a copy to, as it is told."""
+        assert step.target in self.spots(index)
+        return step.target
 
     def set_phase(self, action: a.SetPhase) -> None:
         pod = self.bodies[action.member].pod

@@ -92,15 +92,21 @@ class Body:
     disk_version: str = ""
 
 
+def labelled(part: Workload | Pod) -> frozenset[str]:
+    """Return the roles by which an object is labelled."""
+    only = {"voting_only"} if "votingOnly" in part.inputs else set[str]()
+    return roles(voting=part.voting, data=part.data) | only
+
+
 def made_for(body: Body) -> frozenset[str] | None:
     """Return the roles that a member's objects were made for; None if it is unknown."""
-    parts = [part for part in (body.workload, body.pod) if part is not None]
-    found = [roles(voting=part.voting, data=part.data) for part in parts]
-    if parts and all("votingOnly" in part.inputs for part in parts):
-        found.append(frozenset({"voting_only"}))
+    found = [labelled(part) for part in (body.workload, body.pod) if part is not None]
     if body.claim is not None and body.claim.made_for is not None:
         found.append(body.claim.made_for)
-    return frozenset[str]().union(*found) if found else None
+    if not found:
+        return None
+    only = {"voting_only"} if all("voting_only" in made for made in found) else set[str]()
+    return frozenset[str]().union(*found) - {"voting_only"} | only
 
 
 @dataclass

@@ -33,6 +33,7 @@ from stateward.engines.search.configuration.security import secured
 from stateward.engines.search.dashboards.preview import access_notes
 from stateward.engines.search.remote.preview import remote_notes
 from stateward.engines.search.spec.flavor import HTTP_PORT
+from stateward.forecast.world import node_of
 from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound, Unauthorized
 from stateward.kube.objects.resources import NODES, PODS, SECRETS, STORAGE_CLASSES
@@ -261,11 +262,8 @@ def with_recorded_database(observed: Observation, cluster: Cluster) -> tuple[Obs
     pools = {pool.name: pool for pool in observed.desired.pools}
     nodes: dict[str, Node] = {}
     for member in observed.members:
-        pool = pools.get(member.pool)
         if member.pod is not None and member.pod.ready and not member.pod.terminating:
-            data, voting = (pool.data, pool.voting) if pool else (True, False)
-            only = member.was_made("voting_only")
-            nodes[member.name] = Node(member.name, member.pod.version, data=data, voting=voting, electable=not only)
+            nodes[member.name] = node_of(member, member.pod, pools.get(member.pool), None)
     voters = frozenset(node.name for node in nodes.values() if node.voting)
     database = Database(status.cluster_uuid, Health(status.health), nodes, voters=voters)
     note = "members and versions come from the cluster's status; shards and the elected manager are not known"

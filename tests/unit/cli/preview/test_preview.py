@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.cli.preview.forecast import forecast
-from stateward.cli.preview.inputs import PlanInputs
+from stateward.cli.preview.inputs import PlanInputs, with_recorded_database
 from stateward.cli.preview.preview import Kind, Preview, preview
 from stateward.cli.shared.screen import show
 from stateward.forecast.durations import Durations
-from stateward.planning.model.observation import Database, Observation
-from tests.unit.cli.clusters import NOW, SPEC, changed, new, running, typed
+from stateward.planning.model.observation import Database, Observation, Unknown
+from tests.unit.cli.clusters import DATA, NOW, SPEC, changed, new, running, typed
 
 Edit = Callable[[dict[str, Any]], object]
 
@@ -244,3 +244,16 @@ def test_volumes_that_would_grow_at_once_are_shown_with_their_sizes() -> None:
         (f"logs-hot-{number}", 20, 25) for number in range(3)
     ]
     assert shown.goes_through
+
+
+def test_without_its_database_members_are_what_they_were_made_for() -> None:
+    """The disaster this prevents: the pool of the managers is renamed, and the plan moves no vote of theirs."""
+    observed = changed(lambda spec: spec["pools"][0].update(name="masters"))
+    label = {"managers": frozenset({"voting"}), "hot": frozenset({"data"}), "gateway": frozenset[str]()}
+    members = tuple(replace(m, made_for=label[m.pool]) for m in observed.members)
+    cluster = typed(SPEC, "2.17.1")
+    seen = replace(observed, members=members, database=Unknown("no route to host"))
+    found, _ = with_recorded_database(seen, replace(cluster, status=replace(cluster.status, health="green")))
+    assert isinstance(found.database, Database)
+    assert found.database.voters == {"logs-managers-0", "logs-managers-1", "logs-managers-2"}
+    assert {node.name for node in found.database.nodes.values() if node.data} == set(DATA)

@@ -5,7 +5,7 @@ second database beside one that could still elect ends the search.
 """
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from stateward.planning.plan import Plan, plan
 from tests.unit.planning.kubernetes import checksum
 from tests.unit.planning.search.pools import KEPT_INPUTS, VOTES_ONLY, RolePool, roles_kept
 from tests.unit.planning.world import World
-from tests.unit.planning.world_objects import Body, Pod, Workload
+from tests.unit.planning.world_objects import Body, Index, Pod, Workload
 
 ID = "id-"
 """How the id of an absent voter begins, by which the database then knows it."""
@@ -54,6 +54,8 @@ class DiskWorld(World):
         super().__init__(*pools, zones=zones, max_unavailable=max_unavailable)
         self.disks: dict[str, Disk] = {}
         self.uid = "cluster"
+        self.aware = False
+        """Whether the database spreads the copies of a unit over zones."""
         self.accepts_losses = False
         """Whether users delete volumes with data, and form new clusters without it."""
         self.ending_claims: set[str] = set()
@@ -234,6 +236,29 @@ class DiskWorld(World):
             pod.runs, pod.given = pod.mounted, dict(body.config or {})
 
     # What the database knows
+
+    def spots(self, index: Index) -> list[str]:
+        """Return where a copy may go: with awareness of zones, each has at most its part of the copies.
+
+        A copy that has to move does not count: its own place is free for it.
+        """
+        return self.spread_over_zones(index, self.draining, super().spots(index))
+
+    def place_for(self, index: Index, step: a.Move) -> str:
+        """Return the first place that the database accepts for a copy; none if it accepts none."""
+        if not self.aware:
+            return super().place_for(index, step)
+        found = self.spread_over_zones(index, self.draining | {step.origin}, super().spots(index))
+        return next((name for name in (step.target, *step.others) if name in found), "")
+
+    def spread_over_zones(self, index: Index, moving: Collection[str], found: list[str]) -> list[str]:
+        if not (self.zones and self.aware):
+            return found
+        zones = {name: pod.zone for name, pod in self.joined().items() if pod.data}
+        most = -(-index.wanted // max(1, len(set(zones.values()))))
+        places = [c.target or c.member for c in index.copies if c.target or c.member not in moving]
+        held = Counter(zones.get(name, "") for name in places)
+        return [name for name in found if held[zones[name]] < most]
 
     def disk(self, name: str) -> Disk:
         return self.disks.setdefault(name, Disk())

@@ -41,20 +41,19 @@ class User:
     def pools(self, pools: Pools) -> None:
         self.world.pools = list[PoolSpec](pools)
 
-    def edit(self, kind: str) -> str:
+    def edit(self, kind: str, make: "Edit | None" = None, of_pools: "EditOfPools | None" = None) -> str:
         """Make one edit of this kind, if it is possible now; return what the spec is then."""
         world, before = self.world, (self.pools, self.world.version)
-        edited = (EDITS_OF_POOLS | EDITS_OF_VOTES).get(kind)
-        if edited is not None:
+        if of_pools is not None:
             pools = self.pools
             position = self.random.randrange(len(pools))
-            edited(self, pools, position)
+            of_pools(self, pools, position)
             names = [p.name for p in pools]
             pools = [p for n, p in enumerate(pools) if p.name not in names[:n]]
             self.pools = pools if is_valid(pools) else before[0]
             self.secure()
-        else:
-            {**OTHER_EDITS, **RARER_EDITS}[kind](self)
+        if make is not None:
+            make(self)
         if (self.pools, world.version) != before and kind != "revert":
             self.previous.append(before)
         return f"edit {kind}: {described(world)}"
@@ -88,12 +87,18 @@ class User:
         return frozenset(self.random.sample(names, min(len(names), self.random.randint(1, most))))
 
 
+Edit = Callable[[User], None]
+EditOfPools = Callable[[User, Pools, int], None]
+"""Changes the list of pools at one position."""
+
+
 def described(world: DiskWorld) -> str:
     """Return the spec in one line."""
     pools = " ".join(
         f"{p.name}x{p.replicas}{'v' if p.voting else ''}{'' if p.electable else 'o'}"
         f"{'d' if p.data else ''}{'E' if p.ephemeral else ''}"
         f"{dict(p.config) or ''}{p.storage_class or ''}/{p.size // GIB}"
+        f"{'+' if p.growth else ''}{'~' if p.scaling else ''}"
         for p in world.pools
     )
     policy = {name: value for name, value in world.policy.items() if value}
@@ -190,7 +195,7 @@ def revert(user: User, pools: Pools, _: int) -> None:
         pools[:], user.world.version = user.previous.pop()
 
 
-EDITS_OF_POOLS: dict[str, Callable[[User, Pools, int], None]] = {
+EDITS_OF_POOLS: Mapping[str, EditOfPools] = {
     "config": lambda user, pools, i: set_config(user, pools, i, str(user.random.randint(1, 4))),
     "bad config": lambda user, pools, i: set_config(user, pools, i, BAD[1]),
     "hanging config": lambda user, pools, i: set_config(user, pools, i, HANGING[1]),
@@ -210,7 +215,7 @@ EDITS_OF_POOLS: dict[str, Callable[[User, Pools, int], None]] = {
     "ephemeral": set_ephemeral,
     "revert": revert,
 }
-EDITS_OF_VOTES: dict[str, Callable[[User, Pools, int], None]] = {
+EDITS_OF_VOTES: Mapping[str, EditOfPools] = {
     "only vote": toggle_voting_only,
     "exchange votes": exchange_voting_only,
 }
@@ -287,7 +292,7 @@ def set_tier(user: User) -> None:
     user.pools = [changed(p, tier=user.random.randint(0, 3)) if n == i else p for n, p in enumerate(user.pools)]
 
 
-OTHER_EDITS: Mapping[str, Callable[[User], None]] = {
+OTHER_EDITS: Mapping[str, Edit] = {
     "version": raise_version,
     "back": go_back,
     "replace": lambda user: user.ask(replace=user.some(2)),
@@ -312,7 +317,7 @@ OTHER_EDITS: Mapping[str, Callable[[User], None]] = {
     "phases": edit_phases,
     "security": set_security,
 }
-RARER_EDITS: Mapping[str, Callable[[User], None]] = {
+RARER_EDITS: Mapping[str, Edit] = {
     "all phases": edit_all_phases,
     "index": add_index,
     "copies": set_copies,

@@ -8,21 +8,24 @@ from stateward.planning.model import observation as o
 from tests.unit.planning.search.disks import DiskWorld, in_pod
 from tests.unit.planning.world_objects import Body
 
+Fault = Callable[[DiskWorld, Random, Body], object]
+"""Lets something fail that concerns a member."""
 
-def fail(world: DiskWorld, random: Random, kind: str) -> str:
+
+def fail(world: DiskWorld, random: Random, kind: str, make: Fault) -> str:
     """Let something of this kind fail that concerns one member with a pod; return what."""
     names = sorted(name for name, body in world.bodies.items() if body.pod is not None)
     if not names:
         return ""
     name = random.choice(names)
-    {**FAULTS, **SEVERAL}[kind](world, random, world.bodies[name])
+    make(world, random, world.bodies[name])
     return f"fault {kind} {name}"
 
 
 def heal(world: DiskWorld) -> None:
     """End all that can end by itself."""
     world.edit(unschedulable=set(), answers=True, stuck=set(), settled_writes=True, mute=set(), dead_nodes=set())
-    world.edit(propagation=0.0, stumbling=set(), lag=0, may_form=True, slots=None)
+    world.edit(propagation=0.0, stumbling=set(), lag=0, may_form=True, slots=None, taints={})
 
 
 def keeps_data(body: Body) -> bool:
@@ -138,12 +141,25 @@ def some_with_pods(world: DiskWorld, random: Random) -> set[str]:
 
 
 def client_excludes(world: DiskWorld, _: Random, body: Body) -> None:
-    """Let another client take the vote of a member away, if the database has a manager that can."""
-    if world.available:
+    """Let another client take the vote of a member away, if the database has a manager that can.
+
+    Not that of the last manager that can be elected: once it is down, nothing brings such a database back.
+    """
+    if world.available and world.candidates() - world.exclusions - {body.name}:
         world.exclusions |= {body.name}
 
 
-FAULTS: Mapping[str, Callable[[DiskWorld, Random, Body], object]] = {
+def client_drains(world: DiskWorld, _: Random, body: Body) -> None:
+    """Let another client of the database move the data of a member away."""
+    world.draining |= {body.name}
+
+
+def client_limits(world: DiskWorld, _: Random, __: Body) -> None:
+    """Let another client of the database limit where copies may be placed."""
+    world.edit(allocation=o.Allocation.PRIMARIES, limited=True)
+
+
+FAULTS: Mapping[str, Fault] = {
     "evict": evict,
     "no place": leave_no_place,
     "silence": lambda world, _, __: world.edit(answers=False),
@@ -164,13 +180,13 @@ FAULTS: Mapping[str, Callable[[DiskWorld, Random, Body], object]] = {
     "all managers lost": lose_all,
     "most managers lost": lose_most,
 }
-SEVERAL: Mapping[str, Callable[[DiskWorld, Random, Body], object]] = {
+SEVERAL: Mapping[str, Fault] = {
     "mute agents": lambda world, random, _: world.edit(mute=some_with_pods(world, random)),
     "several stuck": lambda world, random, _: world.edit(stuck=some_with_pods(world, random)),
     "zone lost": lose_zone,
     "no slots": lambda world, _, __: world.edit(slots=0),
-    "client drains": lambda world, _, body: world.edit(draining=world.draining | {body.name}),
+    "client drains": client_drains,
     "client excludes": client_excludes,
-    "client limits": lambda world, _, __: world.edit(allocation=o.Allocation.PRIMARIES, limited=True),
+    "client limits": client_limits,
 }
 """Faults of several members at once, and what another client of the database sets."""

@@ -1,9 +1,11 @@
 """One search: a cluster, some edits and faults, the end of all faults, and a user who follows the advice."""
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from random import Random
+
+from msgspec import Struct
 
 from stateward.operator.clusters.status_writer import is_urgent
 from stateward.planning.model import observation as o
@@ -18,11 +20,14 @@ from tests.unit.planning.search.edits import (
     MISSING_CLASS,
     OTHER_EDITS,
     RARER_EDITS,
+    Edit,
+    EditOfPools,
     User,
     described,
 )
-from tests.unit.planning.search.faults import FAULTS, SEVERAL, fail, heal
+from tests.unit.planning.search.faults import FAULTS, SEVERAL, Fault, fail, heal
 from tests.unit.planning.search.pools import changed, pools_with_tiebreakers, random_pools
+from tests.unit.planning.search.upkeep import EDITS_IN_USE, EDITS_OF_POOLS_IN_USE, FAULTS_IN_USE, replace_by_itself
 
 LIMIT = 900
 """Rounds until the cluster must have settled after the last fault."""
@@ -33,15 +38,18 @@ PATIENCE = 30
 class Profile(StrEnum):
     """What happens mostly: changes of members, restarts of processes in their pods, or several things at once.
 
-    Or changes of members of which some vote and are never elected.
+    Or changes of members of which some vote and are never elected, or what happens to clusters that are in use.
     """
 
     MEMBERS = "members"
     RESTARTS = "restarts"
     SEVERAL = "several"
     VOTES = "votes"
+    UPKEEP = "upkeep"
 
 
+MANY = frozenset({Profile.SEVERAL, Profile.UPKEEP})
+"""Profiles in which several things happen at once, in three zones."""
 RARE_IN_RESTARTS = frozenset(
     {"zero", "add", "add managers", "class", "ephemeral", "swap names", "swap roles", "first name", "consent", "pace"}
     | {"created again", "volume lost", "all managers lost", "most managers lost", "claim deleted", "does not form"}
@@ -70,8 +78,44 @@ OFTEN: dict[Profile, tuple[str, ...]] = {
         *("managers", "managers", "bad config", "revert", "security", "restarts", "version", "swap roles", "rename"),
         *("evict", "node lost", "replace", "container"),
     ),
+    Profile.UPKEEP: (
+        *("replaced by itself", "replaced by itself", "replaced by itself", "losses accepted", "volumes cleaned up"),
+        *("growth", "growth", "scaling", "scaling", "load", "load", "size", "scale", "version", "delete volumes"),
+        *("tainted", "tainted", "tainted", "machine lost", "machine lost", "full disks", "full disks"),
+        *(
+            "client sets several",
+            "zone lost",
+            "node lost",
+            "index",
+            "exchange votes",
+            "swap roles",
+            "swap roles",
+            "class",
+        ),
+    ),
 }
 """Edits and faults that occur more often, once more for each time that they are here."""
+
+
+class Kinds(Struct, frozen=True):
+    """The edits and faults that occur in a profile."""
+
+    of_pools: Mapping[str, EditOfPools]
+    edits: Mapping[str, Edit]
+    faults: Mapping[str, Fault]
+
+
+KINDS: Mapping[Profile, Kinds] = {
+    Profile.MEMBERS: Kinds(EDITS_OF_POOLS, OTHER_EDITS, FAULTS),
+    Profile.RESTARTS: Kinds(EDITS_OF_POOLS, OTHER_EDITS, FAULTS),
+    Profile.SEVERAL: Kinds(EDITS_OF_POOLS, {**OTHER_EDITS, **RARER_EDITS}, {**FAULTS, **SEVERAL}),
+    Profile.VOTES: Kinds({**EDITS_OF_POOLS, **EDITS_OF_VOTES}, OTHER_EDITS, FAULTS),
+    Profile.UPKEEP: Kinds(
+        {**EDITS_OF_POOLS, **EDITS_OF_VOTES, **EDITS_OF_POOLS_IN_USE},
+        {**OTHER_EDITS, **RARER_EDITS, **EDITS_IN_USE},
+        {**FAULTS, **SEVERAL, **FAULTS_IN_USE},
+    ),
+}
 
 
 class Search:
@@ -82,16 +126,20 @@ class Search:
         self.profile = profile
         self.story: list[tuple[float, str]] = []
         losses = random.random() < 0.35
-        pools = pools_with_tiebreakers(random) if profile is Profile.VOTES else random_pools(random)
+        some_only_vote = profile is Profile.VOTES or (profile is Profile.UPKEEP and random.random() < 0.5)
+        pools = pools_with_tiebreakers(random) if some_only_vote else random_pools(random)
         agents = random.random() < (0.5 if profile is Profile.MEMBERS else 0.85)
         copies = tuple((random.choice([1, 2, 2, 2]),) for _ in range(random.randint(0, 4)))
         budget = random.choice([1, 1, 2, None])
         self.world = DiskWorld(
-            *pools, zones=random.choice([3] if profile is Profile.SEVERAL else [0, 0, 3]), max_unavailable=budget
+            *pools, zones=random.choice([3] if profile in MANY else [0, 0, 3]), max_unavailable=budget
         )
         self.world.edit(agents=agents, crash={BAD}, hang={HANGING}, unprovided={MISSING_CLASS})
         self.world.accepts_losses = self.world.lossy = losses
         self.user = User(self.world, random, accepts_losses=losses)
+        if profile is Profile.UPKEEP and random.random() < 0.7:
+            replace_by_itself(self.user)
+        self.world.aware = profile is Profile.UPKEEP and random.random() < 0.3
         if random.random() < 0.7:  # otherwise the edits and faults come before the cluster is formed
             self.world.run()
             self.world.index(*copies).run()
@@ -104,11 +152,11 @@ class Search:
     def run(self) -> None:
         """Run the search; raises AssertionError if a promise is broken, or the cluster does not settle."""
         for _ in range(self.random.randint(2, 9)):
-            for _ in range(self.random.choice([1, 2, 3]) if self.profile is Profile.SEVERAL else 1):
+            for _ in range(self.random.choice([1, 2, 3]) if self.profile in MANY else 1):
                 self.disturb()
             for _ in range(self.random.choice([0, 0, 1, 1, 2, 3, 5, 12, 40])):
                 self.step()
-            if self.random.random() < 0.75:
+            if self.random.random() < (0.4 if self.profile is Profile.UPKEEP else 0.75):
                 heal(self.world)
                 self.note("all that can end by itself has ended")
         self.settle()
@@ -116,14 +164,13 @@ class Search:
 
     def disturb(self) -> None:
         """Make one edit, or let something fail."""
-        several = self.profile is Profile.SEVERAL
-        votes = EDITS_OF_VOTES if self.profile is Profile.VOTES else ()
-        edits = self.choices([*EDITS_OF_POOLS, *OTHER_EDITS, *(RARER_EDITS if several else ()), *votes])
-        faults = self.choices([*FAULTS, *(SEVERAL if several else ())])
+        found = KINDS[self.profile]
         if self.random.random() < 0.6:
-            self.note(self.user.edit(self.random.choice(edits)))
+            kind = self.random.choice(self.choices([*found.of_pools, *found.edits]))
+            self.note(self.user.edit(kind, found.edits.get(kind), found.of_pools.get(kind)))
         else:
-            self.note(fail(self.world, self.random, self.random.choice(faults)))
+            kind = self.random.choice(self.choices([*found.faults]))
+            self.note(fail(self.world, self.random, kind, found.faults[kind]))
 
     def choices(self, kinds: list[str]) -> list[str]:
         often = [kind for kind in OFTEN[self.profile] if kind in kinds]
@@ -173,7 +220,8 @@ class Search:
         """End all faults, and ask for something that is possible."""
         world = self.world
         heal(world)
-        world.edit(kept_stopped=frozenset(), expandable=True)
+        # What happened to a volume within hours is no reason to wait for in a search: no disk is full any longer.
+        world.edit(kept_stopped=frozenset(), expandable=True, used={}, work={})
         for i, p in enumerate(self.user.pools):
             storage_class = None if p.storage_class == MISSING_CLASS else p.storage_class
             world.pools[i] = changed(p, config={"config/a": "1"}, storage_class=storage_class)
@@ -192,7 +240,8 @@ class Search:
     def check_end(self) -> None:
         """Check that the cluster is what the spec asks for, and that nothing is left to undo."""
         world = self.world
-        assert len(world.pods()) == sum(p.replicas for p in world.pools), f"{sorted(world.pods())} serve"
+        asked = sum(p.replicas for p in world.observe().desired.pools)
+        assert len(world.pods()) == asked, f"{sorted(world.pods())} serve"
         assert set(world.pods().values()) <= {world.version}, f"{world.pods()} are not all {world.version}"
         assert world.allocation is o.Allocation.ALL
         assert not world.draining | world.exclusions

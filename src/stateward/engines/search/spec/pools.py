@@ -75,6 +75,8 @@ class ResolvedPool(Struct, frozen=True, dict=True):
             asked = asked | {"data"} if held[0] else asked - self.flavor.data_roles
         if held[1] is not voting:  # Either name of the role will do: each version gets its own one.
             asked = asked | {"cluster_manager"} if held[1] else asked - MANAGER_ROLES
+        if not (voting or held[1]):  # Of what does not vote it is a role of some plug-in, in OpenSearch.
+            return asked
         return asked | {VOTING_ONLY} if VOTES_ONLY in self.keeps else asked - {VOTING_ONLY}
 
     @property

@@ -134,24 +134,30 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     Beside a manager whose successor only votes, one is replaced whose successor can be elected: the last one that can
     be waits for it.
 
+    This is the same beside a member on the list. The disaster this prevents: the last manager is being replaced, its
+    pool gets `voting_only`, and the pool that loses it waits for the end of that replacement.
+
     Members of a pool without members leave, and nothing takes their place. The disaster this prevents: the last manager
     is in such a pool, it counts as the replacement in progress, and it waits for a manager of a pool that waits for it.
     """
     keep = facts.obs.desired.replacement.keep | removals.keys()
-    emptied = {pool.name for pool in facts.obs.desired.pools if not pool.replicas}
-    rest = (m for m in facts.obs.members if m.present and m.name not in keep and m.pool not in emptied)
+    filled = {pool.name for pool in facts.obs.desired.pools if pool.replicas}
+    listed = {n: r for n, r in removals.items() if facts.members[n].present and facts.members[n].pool in filled}
+    rest = (m for m in facts.obs.members if m.present and m.name not in keep and m.pool in filled)
     wanting = {m.name: why for m in rest if (why := replaced_because(facts, m))}
     order = replacement_order(facts, wanting)
     now = [n for n in order if facts.never_had_data(facts.members[n]) and facts.members[n].claim is not None]
-    busy = bool(in_flight(facts.obs, removals))
+    busy = bool(in_flight(facts.obs, listed))
     now += [n for n in order if n not in now and (is_leaving(facts, n) or not busy)][:1]
-    losing = any(loses_data_role(facts, n) for n in now)
+    losing = any(loses_data_role(facts, n) for n in (*now, *listed))
     if losing or any(takes_data(facts, n) for n in now):
         other = takes_data if losing else loses_data_role
         now += [n for n in order if n not in now and other(facts, n)][:1]
-    if any(loses_election(facts, n) for n in now):
+    if any(loses_election(facts, n) for n in (*now, *listed)):
         now += [n for n in order if n not in now and gains_election(facts, n)][:1]
-    if facts.turn is not None and any(upgraded(facts, n) and facts.holds_data(facts.members[n]) for n in now):
+    if facts.turn is not None and any(
+        upgraded(facts, n) and facts.holds_data(facts.members[n]) for n in (*now, *listed)
+    ):
         now += [n for n in order if n not in now and takes_data(facts, n) and not upgraded(facts, n)][:1]
     return {n: f"a new member takes its place: {wanting[n]}" for n in now}
 
