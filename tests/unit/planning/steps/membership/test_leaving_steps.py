@@ -175,6 +175,31 @@ def test_a_member_scaled_to_zero_manually_is_brought_back_also_if_the_database_m
     assert (a.DeleteVolume in about) == (does is a.DeleteVolume)
 
 
+@pytest.mark.parametrize(
+    ("earlier", "joined", "capacity", "deleted"),
+    [(True, False, 1, False), (True, True, 1, True), (False, False, 1, True), (True, False, 0, True)],
+)
+def test_what_an_earlier_cluster_has_written_is_not_deleted_with_a_member_that_never_joined_this_one(
+    earlier: bool, joined: bool, capacity: int, deleted: bool
+) -> None:
+    """A FoundationDB cluster is created again, finds the data of another database on its volumes, and gets other pools.
+
+    The volumes were kept because `whenDeleted` asks for that; `whenScaled` is about what this cluster has written.
+    """
+    seen = facts_of([hot(3)], []).obs
+    (pool,) = seen.desired.pools
+    desired = replace(seen.desired, pools=(replace(pool, replicas=2),), formed_by_word=True, delete_volumes=True)
+    members = tuple(scaled_to_zero(m, released=True) if m.name == "hot-2" else m for m in seen.members)
+    members = tuple(replace(m, claim=m.claim and replace(m.claim, earlier=earlier, capacity=capacity)) for m in members)
+    records = {name: record for name, record in seen.records.items() if joined or name != "hot-2"}
+    assert isinstance(seen.database, o.Database)
+    nodes = {name: node for name, node in seen.database.nodes.items() if name != "hot-2"}
+    database = replace(seen.database, nodes=nodes, tolerance=1)
+    made = plan(replace(seen, desired=desired, members=members, records=records, database=database), NOW)
+    about = [type(action) for action in made.actions if getattr(action, "member", "") == "hot-2"]
+    assert about == [*([a.DeleteVolume] if deleted else []), a.DeleteMember]
+
+
 @pytest.mark.parametrize(("released", "does"), [(False, [a.Create]), (True, [])])
 def test_a_leaving_member_scaled_to_zero_manually_is_brought_back_while_the_database_does_not_answer(
     released: bool, does: list[type[a.Action]]
