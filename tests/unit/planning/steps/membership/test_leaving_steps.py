@@ -200,6 +200,31 @@ def test_what_an_earlier_cluster_has_written_is_not_deleted_with_a_member_that_n
     assert about == [*([a.DeleteVolume] if deleted else []), a.DeleteMember]
 
 
+@pytest.mark.parametrize(
+    ("by", "accepted", "marked"),
+    [("operator", False, True), ("user", False, False), ("user", True, True), ("deletion", False, False)],
+)
+def test_the_volume_of_a_replaced_member_is_given_up_only_if_the_operator_has_released_the_member(
+    by: str, accepted: bool, marked: bool
+) -> None:
+    """A user deletes the StatefulSet of a member that holds the only copies; FoundationDB misses nothing for a minute.
+
+    Its volume was marked as left in that minute. Nothing asked for it when the database had missed its data.
+    """
+    seen = facts_of([hot(3)], []).obs
+    policy = replace(seen.desired.replacement, accepted=frozenset({"hot-2"} if accepted else ()))
+    members = tuple(scaled_to_zero(m, released=by == "operator") if m.name == "hot-2" else m for m in seen.members)
+    if by == "deletion":
+        members = tuple(replace(m, workload=None) if m.name == "hot-2" else m for m in members)
+    assert isinstance(seen.database, o.Database)
+    nodes = {name: node for name, node in seen.database.nodes.items() if name != "hot-2"}
+    database = replace(seen.database, nodes=nodes, draining=frozenset({"hot-2"}), tolerance=1)
+    desired = replace(seen.desired, formed_by_word=True, replacement=policy)
+    removals = {"hot-2": o.Removal("a user asked for it", NOW)}
+    made = plan(replace(seen, desired=desired, members=members, database=database, removals=removals), NOW)
+    assert [x.left for x in made.actions if isinstance(x, a.MarkVolume)] == [True] * marked
+
+
 @pytest.mark.parametrize(("released", "does"), [(False, [a.Create]), (True, [])])
 def test_a_leaving_member_scaled_to_zero_manually_is_brought_back_while_the_database_does_not_answer(
     released: bool, does: list[type[a.Action]]
