@@ -8,7 +8,7 @@ from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
 from stateward.planning.steps.membership.automatic_scaling import Reading, at_rest
-from stateward.planning.steps.membership.decommission import still_needed
+from stateward.planning.steps.membership.decommission import still_needed, would_lose
 from stateward.planning.steps.membership.scale import replacements
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import hot, managers, mixed
@@ -198,6 +198,26 @@ def test_what_an_earlier_cluster_has_written_is_not_deleted_with_a_member_that_n
     made = plan(replace(seen, desired=desired, members=members, records=records, database=database), NOW)
     about = [type(action) for action in made.actions if getattr(action, "member", "") == "hot-2"]
     assert about == [*([a.DeleteVolume] if deleted else []), a.DeleteMember]
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "partial", "loses"),
+    [(1, "", False), (0, "hot-2", True), (1, "hot-2", False), (1, "hot-1", True), (2, "hot-1", False)],
+)
+def test_a_member_of_which_some_processes_run_counts_as_long_as_the_database_lists_them(
+    tolerance: int, partial: str, loses: bool
+) -> None:
+    """One process of a released member does not end: it counts as there, and is gone a moment later."""
+    seen = facts_of([hot(3)], []).obs
+    assert isinstance(seen.database, o.Database)
+    nodes = {name: node for name, node in seen.database.nodes.items() if name != partial}
+    database = replace(seen.database, nodes=nodes, partial=dict.fromkeys([partial] * bool(partial), "1.0.0"))
+    members = tuple(
+        replace(m, workload=m.workload and replace(m.workload, replicas=0)) if m.name == partial == "hot-1" else m
+        for m in seen.members
+    )
+    facts = derive(replace(seen, members=members, database=replace(database, tolerance=tolerance)), NOW)
+    assert bool(would_lose(facts, [facts.members["hot-2"]])) == loses
 
 
 @pytest.mark.parametrize(
