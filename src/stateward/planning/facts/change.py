@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from stateward.api.values.problem import first_of
 from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.missing_members import loses_data_with_pod
 from stateward.planning.facts.outdated import OUTDATED, is_outdated, renewal_due
 from stateward.planning.facts.upgrade_order import newer, newest_joined_version
 from stateward.planning.facts.volume_fit import keeps_roles, volume_roles
@@ -191,7 +192,7 @@ def has_config_of_next_version(facts: Facts, member: Member) -> bool:
     back, and the pod looks as if it had never read them. If its data is in that very pod, starting it is the only way.
     """
     pod = member.pod
-    if pod is None or member.config is None or facts.crossing or pod.beside or facts.ephemeral(member):
+    if pod is None or member.config is None or facts.crossing or pod.beside or loses_data_with_pod(facts, member):
         return False
     other = "version" in differing(member.config, pod.inputs)
     return other and staged(facts, member) and downgrade_problem(facts, member) is None
@@ -224,7 +225,7 @@ def would_upgrade_at_start(facts: Facts, member: Member) -> bool:
     it is the only way.
     """
     pool, pod = facts.pools.get(member.pool), member.pod
-    if pool is None or pod is None or facts.crossing or facts.ephemeral(member):
+    if pool is None or pod is None or facts.crossing or loses_data_with_pod(facts, member):
         return False
     return newer(pod.version, member_version(facts, member, pool)) and newer(
         pod.version, newest_joined_version(facts.obs, member)

@@ -120,6 +120,17 @@ def same_kind(before: str, now: Cause) -> bool:
     return before == now if {before, now} & STILL_SERVING else True
 
 
+def loses_data_with_pod(facts: Facts, member: Member) -> bool:
+    """Return whether a member loses its data with its pod: it is in the pod, or on a claim that is being deleted.
+
+    Kubernetes keeps such a claim only as long as a pod uses it. The disaster this prevents: someone deletes the claims
+    of a cluster by mistake, and nothing happens; the next restart deletes a pod, and the only copy of a shard with it.
+    """
+    claim, pod = member.claim, member.pod
+    ending = claim is not None and claim.terminating and pod is not None and pod.claims
+    return ending or facts.ephemeral(member)
+
+
 def lacks_claim(facts: Facts, member: Member) -> bool:
     """Return whether the member's pod waits for a claim that does not exist."""
     pod = member.pod

@@ -76,7 +76,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         remote_clusters=before.remote_clusters,
         remote_access=before.remote_access,
         maintenance=maintenance_status(facts, before),
-        last_removal_time=last_removal_time(facts, plan, before),
+        last_removal_time=last_removal_time(facts, plan, before, members),
         last_progress_time=before.last_progress_time,
         pending_removals=pending_removals(facts, plan, before),
         conditions=conditions(facts, plan, before, now),
@@ -96,9 +96,16 @@ def without_records(before: ClusterStatus, of: Collection[str]) -> ClusterStatus
     return replace(before, member_states=states)
 
 
-def last_removal_time(facts: Facts, plan: Plan, before: ClusterStatus) -> str:
-    """Return when a member was last released: now, if this plan does it or its trace is observed for the first time."""
+def last_removal_time(facts: Facts, plan: Plan, before: ClusterStatus, recorded: Iterable[MemberStatus]) -> str:
+    """Return when a member was last released: now, if this plan does it or its trace is observed for the first time.
+
+    A member that is not `recorded` any more, and was not released, counts as released now. The disaster this prevents:
+    a user deletes all objects of a member of FoundationDB, which counts its data for a while, and nothing else knows of
+    it; another member leaves without draining, and it had the other copies.
+    """
     released = any(isinstance(a, Release) and needs_recovery(facts, facts.members[a.member]) for a in plan.actions)
+    forgotten = facts.obs.records.keys() - {m.name for m in recorded} - facts.obs.let_go
+    released = released or (facts.obs.desired.formed_by_word and bool(forgotten))
     last = facts.now if released else last_removal(facts)
     return before.last_removal_time if last is None or last == facts.obs.last_removal else rfc3339(last)
 

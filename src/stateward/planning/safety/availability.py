@@ -8,6 +8,7 @@ combines them for several members at once.
 from collections.abc import Iterable
 
 from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.missing_members import loses_data_with_pod
 from stateward.planning.model.observation import Database, Member, Unit
 
 
@@ -195,7 +196,7 @@ def voter_problem(facts: Facts, member: Member, *, keeps: bool = False) -> str |
         return f"manager {min(absent)} is down, and managers stop one at a time"
     if not other_managers(facts, member):
         kept = f"{member.name} is the only manager, and its pod holds the cluster state"
-        return kept if facts.ephemeral(member) and not keeps else None
+        return kept if loses_data_with_pod(facts, member) and not keeps else None
     if member.name in facts.database.voters and not quorum_without(facts, {member.name}):
         lost = unused_problem(facts) or "the managers would lose their quorum"
         return None if needs_vote_moved(facts, member) else lost

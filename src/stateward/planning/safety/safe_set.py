@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.missing_members import loses_data_with_pod
 from stateward.planning.model.observation import Member
 from stateward.planning.safety.availability import copies_needed, is_relocating, member_problem, settled_holders
 from stateward.planning.safety.fewest_sets import ConflictGraph, bits, next_set
@@ -98,7 +99,7 @@ def conflicts(facts: Facts, able: Sequence[Member]) -> list[int]:
     """
     masks = [0] * len(able)
     zones, votes = [facts.zone(m.name) for m in able], [facts.votes(m) for m in able]
-    drained = [facts.ephemeral(m) and facts.holds_data(m) for m in able]
+    drained = [loses_data_with_pod(facts, m) and facts.holds_data(m) for m in able]
     for i in range(len(able)):
         for j in range(i):
             alone = (votes[i] and votes[j]) or (drained[i] and drained[j])

@@ -6,6 +6,7 @@ only copy ──Move──▶ moved elsewhere ──▶ may restart
 """
 
 from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.missing_members import loses_data_with_pod
 from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import Member, SoleCopy, Unit
 from stateward.planning.safety.availability import sole_reason, sole_units
@@ -20,7 +21,7 @@ def sole_verdict(facts: Facts, member: Member, *, keeps: bool = False) -> str | 
     its pod is drained instead, and never stops with an only copy, unless it `keeps` its pod.
     """
     units = sole_units(facts, member.name)
-    if facts.ephemeral(member) and not keeps:
+    if loses_data_with_pod(facts, member) and not keeps:
         kept = next((u for u in units if not move_targets(facts, u) and not is_moving_away(u, member.name)), None)
         return f"{sole_reason(facts, kept, member.name)}, which loses its data with its pod" if kept else None
     returning = next((u for u in units if u.wanted > 1 and facts.down - {member.name}), None)

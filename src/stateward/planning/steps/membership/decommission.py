@@ -19,6 +19,7 @@ from stateward.planning.safety.capacity import capacity_problem, remaining_data_
 from stateward.planning.safety.health_gate import health_problem, lost_units
 from stateward.planning.steps.membership.create_members import never_ran
 from stateward.planning.steps.membership.earlier_cluster import kept_voters, recorded_voters
+from stateward.planning.steps.membership.pacing import WOULD_LOSE
 from stateward.planning.steps.membership.release import (
     NOT_DRAINED,
     bring_back,
@@ -194,7 +195,7 @@ def leave_without_drain(
     """Return the next step of a member that leaves without draining: the user asked for it, and confirms a loss."""
     if loss is not None and member.name not in facts.obs.desired.replacement.accepted:
         text = f"{loss}; members.acceptDataLoss has to name {member.name}, or members.replace moves it away first"
-        return hold_leaving([member], "WouldLoseLastCopy", text, stalled=True)
+        return hold_leaving([member], WOULD_LOSE, text, stalled=True)
     if needed is not None:
         return hold_leaving([member], "TooFewServing", needed)
     part = remove_vote(facts, member, resignation)
@@ -235,14 +236,17 @@ def last_copy_on(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | 
 def tolerance_problem(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
     """Return why a database that only reports how many failures it tolerates cannot lose one more member.
 
-    A member that is leaving or down but still listed is not in that number: the database has not noticed yet. The
-    disaster this prevents: the pod of one log stops while its process still answers, and the second log leaves too.
+    A member that is leaving or down but still listed, with one process at least, is not in that number: the database
+    has not noticed yet. The disaster this prevents: the pod of one log stops while its process still answers, and the
+    second log leaves too.
     """
     database = facts.database
-    if database is None or database.tolerance is None or not facts.joined(member.name) or not facts.holds_data(member):
+    if database is None or database.tolerance is None or not facts.holds_data(member):
         return None
-    unnoticed = [name for name in gone if name != member.name and facts.joined(name)]
-    return None if database.tolerance > len(unnoticed) else "the database tolerates no further failure"
+    listed = database.nodes.keys() | database.partial.keys()
+    unnoticed = (gone & listed) - {member.name}
+    lost = member.name in listed and database.tolerance <= len(unnoticed)
+    return "the database tolerates no further failure" if lost else None
 
 
 def drain(facts: Facts, member: Member, units: Sequence[Unit], why: str) -> StepResult:

@@ -236,11 +236,15 @@ def is_unfit(facts: Facts, member: Member) -> bool:
 def is_abandoned(facts: Facts, member: Member) -> bool:
     """Return whether a member is gone, and its volume is not one for which it may be brought back.
 
-    The disaster this prevents: the StatefulSet and the pod of a replaced member are deleted by force, its process runs
-    on, so the database misses nothing yet, and the volume with the last copy of a shard is marked as left.
+    The disasters this prevents: the StatefulSet and the pod of a replaced member are deleted by force, its process runs
+    on, so the database misses nothing yet, and the volume with the last copy of a shard is marked as left. Or the
+    database is FoundationDB, which misses nothing for a minute anyway: there the release of a member is what counts.
     """
     if member.alive or member.pod is not None:
         return False
+    if member.name in facts.obs.desired.replacement.accepted:
+        return True
+    if facts.obs.desired.formed_by_word and (member.workload is None or not member.workload.released):
+        return False
     gone = frozenset(m.name for m in facts.obs.members if not m.alive and m.pod is None)
-    whole = facts.database is not None and not lost_units(facts.database) and not last_copy(facts, member, gone)
-    return whole or member.name in facts.obs.desired.replacement.accepted
+    return facts.database is not None and not lost_units(facts.database) and not last_copy(facts, member, gone)

@@ -23,6 +23,11 @@ COUNTED = 120.0
 """Seconds until a database that reports no places of copies counts a loss. FoundationDB takes a minute
 (`DATA_DISTRIBUTION_FAILURE_REACTION_TIME`), and the rest is for its report."""
 
+WOULD_LOSE = "WouldLoseLastCopy"
+"""Reason of the wait of a member without which the database would lose data."""
+PACED = "RemovalPaced"
+"""Reason of the wait of a member that leaves later."""
+
 
 def limit_releases(facts: Facts, part: StepResult) -> StepResult:
     """Return the steps of leaving members, with at most one release that is paced, and none before its time."""
@@ -35,7 +40,7 @@ def limit_releases(facts: Facts, part: StepResult) -> StepResult:
         start = rfc3339(facts.now + pause_before(facts, action))
         later[action.member] = f"{ready[0].member} leaves first, and the next one leaves no earlier than {start}"
     actions: tuple[Action, ...] = tuple(a for a in part.actions if not (isinstance(a, Release) and a.member in later))
-    waits = [StepResult(waits=(Wait(n, "RemovalPaced", f"{n} leaves later: {why}"),)) for n, why in later.items()]
+    waits = [StepResult(waits=(Wait(n, PACED, f"{n} leaves later: {why}"),)) for n, why in later.items()]
     intents = [
         StepResult(intents=intents_for(State.LEAVING, [facts.members[n]], Effect.REPLACE, f"{{}} leaves later: {why}"))
         for n, why in later.items()
@@ -66,6 +71,22 @@ def obstacles(facts: Facts, action: Release) -> Iterator[tuple[float, str]]:
         yield last + pause, f"another member left at {rfc3339(last)}, and the next one leaves no earlier than {start}"
     if relies_on_count(facts, action):
         yield from uncounted(facts)
+        yield from just_allowed(facts, action.member)
+
+
+def just_allowed(facts: Facts, name: str) -> Iterator[tuple[float, str]]:
+    """Yield until when a member that the database could not lose a moment ago has to stay, with the reason.
+
+    The disasters this prevents: the process that distributes the data restarts, and takes all storage servers for
+    healthy for a minute, also one that has been missing for an hour. Or a released member runs on, on a machine that
+    Kubernetes does not reach. When it ends at last, the database no longer lists it, counts it for a minute, and the
+    next member leaves, which has waited for this.
+    """
+    held = facts.now if f"{name} {WOULD_LOSE}" in facts.obs.waits else facts.obs.waits.get(f"{name} {PACED}")
+    if held is not None:
+        counted = held + COUNTED
+        said = f"the database has said only for a moment, since {rfc3339(held)}, that it can lose {name}"
+        yield counted, f"{said}: by {rfc3339(counted)} it counts the losses that it does not count yet"
 
 
 def uncounted(facts: Facts) -> Iterator[tuple[float, str]]:
@@ -73,23 +94,29 @@ def uncounted(facts: Facts) -> Iterator[tuple[float, str]]:
 
     It counts none in a zone in maintenance. The disasters this prevents: the members of a zone have lost their disks
     during its maintenance, a member of another zone leaves without draining, and it has the last copies. Or the only
-    process with some data is lost, a user replaces it a moment later, and nothing says yet that data is missing.
+    process with some data is lost, a user replaces it a moment later, and nothing says yet that data is missing. Or one
+    member of a zone in maintenance leaves without draining, then one of another zone, and both copies are lost.
     """
     end = maintenance_end(facts)
-    for member in facts.obs.members:
-        lost = member.name in facts.obs.records and facts.holds_data(member) and not facts.joined(member.name)
-        if not lost:
-            continue
-        times = facts.obs.since if member.name in facts.obs.stopped else facts.obs.away
-        since = times.get(member.name, facts.now)
+    for since, text in losses(facts):
         counted = max(since, end or since) + COUNTED
         if isinf(counted):
-            yield counted, f"{member.name} does not serve, and the database counts it after the maintenance of its zone"
+            yield counted, f"{text}, and the database counts it after the maintenance of its zone"
         else:
-            yield (
-                counted,
-                f"{member.name} does not serve, and the database counts it no earlier than {rfc3339(counted)}",
-            )
+            yield counted, f"{text}, and the database counts it no earlier than {rfc3339(counted)}"
+
+
+def losses(facts: Facts) -> Iterator[tuple[float, str]]:
+    """Yield the members whose data the database may still count, each with the time since which it is not there."""
+    last = last_removal(facts)
+    if last is not None:
+        yield last, f"another member left at {rfc3339(last)}"
+    for name in sorted(facts.obs.records):
+        member = facts.members.get(name)
+        if facts.joined(name) or not (member is None or facts.holds_data(member)):
+            continue
+        times = facts.obs.since if name in facts.obs.stopped else facts.obs.away
+        yield times.get(name, facts.now), f"{name} does not serve"
 
 
 def maintenance_end(facts: Facts) -> float | None:
@@ -101,9 +128,24 @@ def maintenance_end(facts: Facts) -> float | None:
 
 
 def last_removal(facts: Facts) -> float | None:
-    """Return when the last member was released, in seconds since the epoch; None if there was none as far as known."""
+    """Return when the last member was released, in seconds since the epoch; None if there was none as far as known.
+
+    A member that has joined with other data than before counts as one that has left.
+    """
     unwritten = any(is_recent_release(facts, m) and m.name not in facts.obs.let_go for m in facts.obs.members)
+    unwritten = unwritten or any(has_lost_data(facts, m) for m in facts.obs.members)
     return facts.now if unwritten else facts.obs.last_removal
+
+
+def has_lost_data(facts: Facts, member: Member) -> bool:
+    """Return whether a member has joined without the data that it had when it was recorded, as this round records.
+
+    A database that reports no places of copies counts the lost data for a while, although its member serves again. The
+    disaster this prevents: a user deletes the claim and the pod of a member, which joins with an empty volume after
+    some seconds; another member leaves without draining, and it had the other copies.
+    """
+    counts = facts.obs.desired.formed_by_word and facts.joined(member.name)
+    return counts and facts.has_other_volume(member)
 
 
 def is_recent_release(facts: Facts, member: Member) -> bool:

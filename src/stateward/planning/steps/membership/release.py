@@ -161,10 +161,17 @@ def was_replaced(facts: Facts, member: Member) -> bool:
 
 
 def volume_to_delete(facts: Facts, member: Member) -> Claim | None:
-    """Return the claim to delete with the member: if the user asked for it, or if no data was ever written to it."""
+    """Return the claim to delete with the member: if the user asked for it, or if no data was ever written to it.
+
+    The disaster this prevents: a cluster of FoundationDB is deleted, which keeps its volumes, and created again. Its
+    members do not start on the data of another database, so its pools get other names, and that data is deleted.
+    """
     claim = member.claim
-    unwanted = facts.obs.desired.delete_volumes or facts.never_had_data(member)
-    return claim if claim is not None and unwanted and not claim.terminating else None
+    if claim is None or claim.terminating:
+        return None
+    foreign = claim.earlier and not facts.took_part(member.name)
+    unwanted = (facts.obs.desired.delete_volumes and not foreign) or facts.never_had_data(member)
+    return claim if unwanted else None
 
 
 def hold_leaving(

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from stateward.planning.facts.change import Change, immutable_inputs, member_version, staged
 from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.missing_members import loses_data_with_pod
 from stateward.planning.model.actions import Action, DeletePod, SetPhase, Stage
 from stateward.planning.model.intent import Intent, State, StepResult, Wait
 from stateward.planning.model.observation import Effect, Member, Unknown
@@ -64,7 +65,7 @@ def stage(facts: Facts, member: Member, why: str) -> Stage:
 
 def take_down(facts: Facts, members: Sequence[Member], changes: Mapping[str, Change]) -> tuple[Action, ...]:
     """Return the deletion of the pods of prepared members, and the limit that prevents a reallocation of shards."""
-    back = [m for m in members if keeps_pod(changes[m.name]) or not facts.ephemeral(m)]
+    back = [m for m in members if keeps_pod(changes[m.name]) or not loses_data_with_pod(facts, m)]
     actions: list[Action] = list(limit_allocation(facts, back))
     for member in members:
         if member.pod is None:
@@ -131,14 +132,14 @@ def needs_empty(facts: Facts, member: Member) -> bool:
     A member without state holds none, unless it was made for something else or the database says so. The disaster this
     prevents: the database does not let it be drained, because no other one can take over, and it is never restarted.
     """
-    if not facts.ephemeral(member) or not facts.holds_data(member):
+    if not loses_data_with_pod(facts, member) or not facts.holds_data(member):
         return False
     return bool(facts.units_of(member.name)) or not is_stateless(facts, member)
 
 
 def loses_with_pod(facts: Facts, member: Member) -> bool:
     """Return whether the data of the member, or the state of the cluster that it holds, is lost with its pod."""
-    return needs_empty(facts, member) or (facts.ephemeral(member) and facts.votes(member))
+    return needs_empty(facts, member) or (loses_data_with_pod(facts, member) and facts.votes(member))
 
 
 def is_stateless(facts: Facts, member: Member) -> bool:

@@ -123,8 +123,11 @@ def data_in_pod(member: Member) -> Wait:
     The disaster this prevents: all pods of a pool are deleted at once, and all copies of each shard with them.
     """
     why = "its pod has no agent" if member.pod is not None and not member.pod.agent else "update.inPlace is Never"
+    keeps = f"{member.name} keeps its data in its pod, which would be deleted"
+    if member.claim is not None and member.claim.terminating:
+        keeps = f"the claim of {member.name} is being deleted, and its data would end with its pod"
     text = (
-        f"{member.name} keeps its data in its pod, which would be deleted together with the others, because {why}: take"
+        f"{keeps} together with the others, because {why}: take"
         " the request or the change back that needs a restart of all members together, and restart the members one"
         " after the other with update.inPlace: Preferred first, which gives their pods agents"
     )

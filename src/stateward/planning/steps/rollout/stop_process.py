@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from stateward.planning.facts.facts import Facts, serves
+from stateward.planning.facts.missing_members import loses_data_with_pod
 from stateward.planning.model.actions import Action, Flush, LimitAllocation, MoveCopies, StopProcess
 from stateward.planning.model.observation import Allocation, Member, SoleCopy
 from stateward.planning.model.phase import COORDINATED, STOPPING
@@ -96,7 +97,7 @@ def can_recreate(facts: Facts, member: Member) -> bool:
     pod, workload = member.pod, member.workload
     if not is_mute(facts, member) or pod is None or not pod.node_ready:
         return False
-    return workload is not None and workload.observed and member.alive and not facts.ephemeral(member)
+    return workload is not None and workload.observed and member.alive and not loses_data_with_pod(facts, member)
 
 
 def is_running(member: Member) -> bool:

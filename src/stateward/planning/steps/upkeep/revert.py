@@ -10,6 +10,7 @@ not, and the plan waits forever for data that nothing moves away.
 
 from stateward.planning.facts.departed_voters import departed_voters
 from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.missing_members import loses_data_with_pod
 from stateward.planning.model.actions import (
     Action,
     DeletePod,
@@ -62,7 +63,7 @@ def revert_settings(facts: Facts, part: StepResult, *, hold: bool) -> StepResult
 def allocation_needed(facts: Facts, part: StepResult) -> bool:
     """Return whether a member with copies is stopping or coming back."""
     taken = [facts.members[a.member] for a in part.actions if isinstance(a, DeletePod)]
-    if any(facts.units_of(m.name) and not facts.ephemeral(m) for m in taken):
+    if any(facts.units_of(m.name) and not loses_data_with_pod(facts, m) for m in taken):
         return True
     if any(facts.units_of(a.member) for a in part.actions if isinstance(a, StopProcess)):
         return True
@@ -137,7 +138,7 @@ def volume_wait(name: str) -> Wait:
 
 def is_being_removed(facts: Facts, member: Member) -> bool:
     """Return whether the member was released, and some of its objects still exist."""
-    if member.pod is not None and facts.ephemeral(member) and facts.joined(member.name):
+    if member.pod is not None and loses_data_with_pod(facts, member) and facts.joined(member.name):
         return member.pod.terminating
     volume = member.claim is not None and member.claim.terminating
     return has_left_for_good(member) and (member.workload is not None or volume)

@@ -8,7 +8,7 @@ from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
 from stateward.planning.steps.membership.automatic_scaling import Reading, at_rest
-from stateward.planning.steps.membership.decommission import still_needed
+from stateward.planning.steps.membership.decommission import still_needed, would_lose
 from stateward.planning.steps.membership.scale import replacements
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import hot, managers, mixed
@@ -173,6 +173,76 @@ def test_a_member_scaled_to_zero_manually_is_brought_back_also_if_the_database_m
     about = [type(action) for action in made.actions if getattr(action, "member", "") == "hot-2"]
     assert does in about
     assert (a.DeleteVolume in about) == (does is a.DeleteVolume)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "joined", "capacity", "deleted"),
+    [(True, False, 1, False), (True, True, 1, True), (False, False, 1, True), (True, False, 0, True)],
+)
+def test_what_an_earlier_cluster_has_written_is_not_deleted_with_a_member_that_never_joined_this_one(
+    earlier: bool, joined: bool, capacity: int, deleted: bool
+) -> None:
+    """A FoundationDB cluster is created again, finds the data of another database on its volumes, and gets other pools.
+
+    The volumes were kept because `whenDeleted` asks for that; `whenScaled` is about what this cluster has written.
+    """
+    seen = facts_of([hot(3)], []).obs
+    (pool,) = seen.desired.pools
+    desired = replace(seen.desired, pools=(replace(pool, replicas=2),), formed_by_word=True, delete_volumes=True)
+    members = tuple(scaled_to_zero(m, released=True) if m.name == "hot-2" else m for m in seen.members)
+    members = tuple(replace(m, claim=m.claim and replace(m.claim, earlier=earlier, capacity=capacity)) for m in members)
+    records = {name: record for name, record in seen.records.items() if joined or name != "hot-2"}
+    assert isinstance(seen.database, o.Database)
+    nodes = {name: node for name, node in seen.database.nodes.items() if name != "hot-2"}
+    database = replace(seen.database, nodes=nodes, tolerance=1)
+    made = plan(replace(seen, desired=desired, members=members, records=records, database=database), NOW)
+    about = [type(action) for action in made.actions if getattr(action, "member", "") == "hot-2"]
+    assert about == [*([a.DeleteVolume] if deleted else []), a.DeleteMember]
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "partial", "loses"),
+    [(1, "", False), (0, "hot-2", True), (1, "hot-2", False), (1, "hot-1", True), (2, "hot-1", False)],
+)
+def test_a_member_of_which_some_processes_run_counts_as_long_as_the_database_lists_them(
+    tolerance: int, partial: str, loses: bool
+) -> None:
+    """One process of a released member does not end: it counts as there, and is gone a moment later."""
+    seen = facts_of([hot(3)], []).obs
+    assert isinstance(seen.database, o.Database)
+    nodes = {name: node for name, node in seen.database.nodes.items() if name != partial}
+    database = replace(seen.database, nodes=nodes, partial=dict.fromkeys([partial] * bool(partial), "1.0.0"))
+    members = tuple(
+        replace(m, workload=m.workload and replace(m.workload, replicas=0)) if m.name == partial == "hot-1" else m
+        for m in seen.members
+    )
+    facts = derive(replace(seen, members=members, database=replace(database, tolerance=tolerance)), NOW)
+    assert bool(would_lose(facts, [facts.members["hot-2"]])) == loses
+
+
+@pytest.mark.parametrize(
+    ("by", "accepted", "marked"),
+    [("operator", False, True), ("user", False, False), ("user", True, True), ("deletion", False, False)],
+)
+def test_the_volume_of_a_replaced_member_is_given_up_only_if_the_operator_has_released_the_member(
+    by: str, accepted: bool, marked: bool
+) -> None:
+    """A user deletes the StatefulSet of a member that holds the only copies; FoundationDB misses nothing for a minute.
+
+    Its volume was marked as left in that minute. Nothing asked for it when the database had missed its data.
+    """
+    seen = facts_of([hot(3)], []).obs
+    policy = replace(seen.desired.replacement, accepted=frozenset({"hot-2"} if accepted else ()))
+    members = tuple(scaled_to_zero(m, released=by == "operator") if m.name == "hot-2" else m for m in seen.members)
+    if by == "deletion":
+        members = tuple(replace(m, workload=None) if m.name == "hot-2" else m for m in members)
+    assert isinstance(seen.database, o.Database)
+    nodes = {name: node for name, node in seen.database.nodes.items() if name != "hot-2"}
+    database = replace(seen.database, nodes=nodes, draining=frozenset({"hot-2"}), tolerance=1)
+    desired = replace(seen.desired, formed_by_word=True, replacement=policy)
+    removals = {"hot-2": o.Removal("a user asked for it", NOW)}
+    made = plan(replace(seen, desired=desired, members=members, database=database, removals=removals), NOW)
+    assert [x.left for x in made.actions if isinstance(x, a.MarkVolume)] == [True] * marked
 
 
 @pytest.mark.parametrize(("released", "does"), [(False, [a.Create]), (True, [])])

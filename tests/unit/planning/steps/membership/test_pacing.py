@@ -7,11 +7,14 @@ from math import inf
 import pytest
 from msgspec.structs import replace
 
+from stateward.api.kinds.status import ClusterStatus
 from stateward.planning.facts.facts import Facts, derive
 from stateward.planning.model import actions as a
 from stateward.planning.model.intent import StepResult
-from stateward.planning.model.observation import Database, Ref, Replacement, Unknown
+from stateward.planning.model.observation import Claim, Database, Record, Ref, Replacement, Unknown
 from stateward.planning.model.times import rfc3339
+from stateward.planning.plan import plan
+from stateward.planning.report.status import status
 from stateward.planning.steps.membership.pacing import COUNTED, limit_releases, maintenance_end
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import PoolSpec, gateway
@@ -130,7 +133,7 @@ def beside_loss(tolerance: int | None = 1, known: Mapping[str, object] = {}, *, 
     seen = facts_of([hot(3)], [], down=lost).obs
     assert isinstance(seen.database, Database)
     policy = replace(seen.desired.replacement, undrained=frozenset({"hot-2"} if undrained else ()))
-    desired = replace(seen.desired, replacement=policy, wait_between_removals=5.0)
+    desired = replace(seen.desired, replacement=policy, wait_between_removals=5.0, formed_by_word=True)
     database = replace(seen.database, tolerance=tolerance, maintenance=str(known.get("maintenance", "")))
     rest = {name: value for name, value in known.items() if name != "maintenance"}
     return derive(replace(seen, desired=desired, database=database, **rest), NOW)
@@ -159,6 +162,13 @@ def test_the_next_member_leaves_without_draining_when_the_database_counts_the_la
         ({"away": {"hot-0": NOW - 900.0}, "maintenance_end": NOW - 60.0}, f"no earlier than {rfc3339(NOW + 60.0)}"),
         ({"away": {"hot-0": NOW - 900.0}, "maintenance_end": NOW - COUNTED}, ""),
         ({"maintenance": "z"}, ""),
+        ({"maintenance": "z", "last_removal": NOW - 900.0}, "counts it after the maintenance of its zone"),
+        ({"maintenance_end": NOW - 60.0, "last_removal": NOW - 900.0}, f"no earlier than {rfc3339(NOW + 60.0)}"),
+        ({"maintenance_end": NOW - COUNTED, "last_removal": NOW - 900.0}, ""),
+        ({"waits": {"hot-2 WouldLoseLastCopy": NOW - 900.0}}, "the database has said only for a moment"),
+        ({"waits": {"hot-1 WouldLoseLastCopy": NOW - 900.0}}, ""),
+        ({"waits": {"hot-2 RemovalPaced": NOW - 50.0}}, f"{rfc3339(NOW - 50.0)}"),
+        ({"waits": {"hot-2 RemovalPaced": NOW - COUNTED}}, ""),
     ],
 )
 def test_a_member_leaves_without_draining_when_the_database_counts_all_other_losses(
@@ -185,6 +195,32 @@ def test_the_loss_of_a_member_is_not_waited_for_if_the_database_need_not_count_i
         node = replace(seen.database.nodes["hot-1"], name="hot-0")
         seen = replace(seen, database=replace(seen.database, nodes={**seen.database.nodes, "hot-0": node}))
     assert limit_releases(derive(seen, NOW), StepResult(actions=(LEAVES,))).actions == (LEAVES,)
+
+
+@pytest.mark.parametrize(("lost", "leaves"), [("volume", False), ("pod", True), ("all", False), ("", True)])
+def test_the_loss_of_data_is_waited_for_also_if_its_member_serves_again_or_is_forgotten(
+    lost: str, *, leaves: bool
+) -> None:
+    """A user deletes the claim of a member. Seconds later it serves with an empty volume, and the loss counts nowhere.
+
+    The next status remembers it, because the record of the old volume is gone then. Only stateless members are without.
+    """
+    seen = beside_loss().obs
+    kept = {m.name: Record("1", volume=f"data-{m.name}") for m in seen.members}
+    members = tuple(
+        replace(m, claim=Claim(Ref(f"data-{m.name}", f"data-{m.name}", "1"), 1, 1, "standard")) for m in seen.members
+    )
+    if lost == "pod":
+        members = tuple(replace(m, claim=None, pod=m.pod and replace(m.pod, claims=False)) for m in members)
+        kept = {m.name: Record("1", pod="p-before" if m.name == "hot-0" else m.pod.ref.uid) for m in members if m.pod}
+    elif lost == "volume":
+        kept["hot-0"] = Record("1", volume="before")
+    elif lost == "all":
+        kept["hot-9"] = Record("1", volume="before")
+    seen = replace(seen, members=members, records=kept)
+    part = limit_releases(derive(seen, NOW), StepResult(actions=(LEAVES,)))
+    assert bool(part.actions) == leaves
+    assert status(seen, plan(seen, NOW), ClusterStatus(), NOW).last_removal_time == ("" if leaves else rfc3339(NOW))
 
 
 @pytest.mark.parametrize("accepted", [False, True])
