@@ -182,7 +182,7 @@ class Hands(FakeKubernetes):
             copy.target = self.place_for(index, step)
 
     def place_for(self, index: Index, step: a.Move) -> str:
-        """Return where the database moves a copy to, as it is told."""
+        """Return the member that the database moves a copy to: the one that the step names."""
         assert step.target in self.spots(index)
         return step.target
 
