@@ -343,3 +343,24 @@ async def test_the_secret_of_a_living_cluster_is_not_deleted_and_one_that_is_the
             watchdog.writing(Write("delete", SECRETS, secret.key, {}, options=wanted))
             assert [violation.property for violation in watchdog.violations] == properties
         watchdog.violations.clear()
+
+
+@pytest.mark.parametrize(("looked", "properties"), [(False, []), (True, ["f"])])
+async def test_a_round_that_read_its_cluster_before_the_deletion_may_end_its_writes(
+    looked: bool, properties: list[str]
+) -> None:
+    """What it writes to is garbage by then; one that has looked again knows that."""
+    with Scenario(managers(1), hot(2)).logged() as scenario:
+        await scenario.begin()
+        watchdog, clusters = scenario.run.watchdog, scenario.world.clusters
+        member, key = scenario.object(SETS, "logs-hot-1"), Key(NAMESPACE, "logs")
+        cluster = scenario.world.store.get(clusters, key)
+        assert member is not None
+        assert cluster is not None
+        watchdog.read(clusters, key)
+        scenario.world.store.remove(cluster)
+        if looked:
+            watchdog.read(clusters, key)
+        watchdog.writing(Write("patch", SETS, member.key, {"spec": {"replicas": 1}}))
+        assert [violation.property for violation in watchdog.violations] == properties
+        watchdog.violations.clear()

@@ -62,6 +62,8 @@ class Round:
     """When the same task read the pods last: it reads them again if the database answers late."""
     task: object = None
     taken: set[str] = field(default_factory=set[str])
+    uid: str = ""
+    """The UID of the cluster resource as it was read; empty if there was none."""
 
 
 class Watchdog:
@@ -112,7 +114,9 @@ class Watchdog:
     def read(self, kind: str, key: Key) -> None:
         """Record a live read."""
         if kind == self._world.clusters:
-            self._rounds[key] = Round(self._world.now, self._world.now, asyncio.current_task())
+            there = self._store.get(kind, key)
+            uid = there.uid if there is not None else ""
+            self._rounds[key] = Round(self._world.now, self._world.now, asyncio.current_task(), uid=uid)
 
     def listed(self, kind: str, selection: Selection) -> None:
         """Record that the pods of a cluster were read live."""
@@ -185,7 +189,10 @@ class Watchdog:
                 state = "gone" if gone else "there"
                 self._violated("f", f"{write.verb} of {write.kind} {write.key}, whose cluster is {state}")
             return
-        loose = write.kind in {PODS, CLAIMS}
+        # A round that read the cluster just before its deletion may still write to what is garbage from then on.
+        begun = self._rounds.get(Key(live.key.namespace, cluster))
+        deleted = resource is None and begun is not None and owner == begun.uid
+        loose = write.kind in {PODS, CLAIMS} or deleted
         if not cluster or (not loose and owner and (resource is None or owner != resource.uid)):
             self._violated("f", f"{write.verb} of {write.kind} {write.key}, which has another owner")
         elif not loose and not owner:
