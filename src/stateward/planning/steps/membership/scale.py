@@ -142,7 +142,9 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     """
     keep = facts.obs.desired.replacement.keep | removals.keys()
     filled = {pool.name for pool in facts.obs.desired.pools if pool.replicas}
-    listed = {n: r for n, r in removals.items() if facts.members[n].present and facts.members[n].pool in filled}
+    # The list that is recorded may still name a member of which nothing is left.
+    there = {m.name for m in facts.obs.members if m.present and m.pool in filled}
+    listed = {n: removal for n, removal in removals.items() if n in there}
     rest = (m for m in facts.obs.members if m.present and m.name not in keep and m.pool in filled)
     wanting = {m.name: why for m in rest if (why := replaced_because(facts, m))}
     order = replacement_order(facts, wanting)

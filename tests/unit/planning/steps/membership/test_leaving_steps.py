@@ -65,6 +65,11 @@ def test_beside_an_upgraded_member_that_leaves_one_is_replaced_whose_successor_i
     assert list(replacements(facts, {})) == replaced
 
 
+def test_a_list_of_replaced_members_may_name_one_of_which_nothing_is_left() -> None:
+    facts = facts_of([hot(3)], [])
+    assert replacements(facts, {"hot-9": o.Removal("missing", NOW)}) == {}
+
+
 def test_a_rule_that_measures_nothing_allows_a_smaller_pool_and_never_an_empty_one() -> None:
     idle = Reading(o.ScalingRule(o.Measure.SHARDS, above=10, below=5), 0.0)
     assert [idle.allows(members) for members in (0, 1, 2)] == [False, False, True]
