@@ -40,7 +40,9 @@ def scale(facts: Facts, removals: Mapping[str, Removal]) -> Scale:
     """
     keep = facts.obs.desired.replacement.keep
     leaving = {m.name: why for m in facts.obs.members if m.name not in keep and (why := unwanted(facts, m))}
-    listed = {n: r.reason for n, r in removals.items() if facts.members[n].present and n not in leaving}
+    # The list that is recorded may still name a member of which nothing is left.
+    there = {m.name for m in facts.obs.members if m.present} - leaving.keys()
+    listed = {n: r.reason for n, r in removals.items() if n in there}
     replaced = {n: f"a new member takes its place: {why}" for n, why in listed.items()}
     replaced |= replacements(facts, removals)
     leaving |= replaced
@@ -142,7 +144,6 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     """
     keep = facts.obs.desired.replacement.keep | removals.keys()
     filled = {pool.name for pool in facts.obs.desired.pools if pool.replicas}
-    # The list that is recorded may still name a member of which nothing is left.
     there = {m.name for m in facts.obs.members if m.present and m.pool in filled}
     listed = {n: removal for n, removal in removals.items() if n in there}
     rest = (m for m in facts.obs.members if m.present and m.name not in keep and m.pool in filled)

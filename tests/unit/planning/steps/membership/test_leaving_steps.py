@@ -9,7 +9,7 @@ from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
 from stateward.planning.steps.membership.automatic_scaling import Reading, at_rest
 from stateward.planning.steps.membership.decommission import still_needed, would_lose
-from stateward.planning.steps.membership.scale import replacements
+from stateward.planning.steps.membership.scale import replacements, scale
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import hot, managers, mixed
 from tests.unit.planning.safety.test_choice import facts_of
@@ -67,7 +67,9 @@ def test_beside_an_upgraded_member_that_leaves_one_is_replaced_whose_successor_i
 
 def test_a_list_of_replaced_members_may_name_one_of_which_nothing_is_left() -> None:
     facts = facts_of([hot(3)], [])
-    assert replacements(facts, {"hot-9": o.Removal("missing", NOW)}) == {}
+    listed = {"hot-9": o.Removal("missing", NOW)}
+    assert replacements(facts, listed) == {}
+    assert scale(facts, listed).leaving == {}
 
 
 def test_a_rule_that_measures_nothing_allows_a_smaller_pool_and_never_an_empty_one() -> None:
