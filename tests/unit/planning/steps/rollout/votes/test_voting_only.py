@@ -2,11 +2,13 @@
 
 from msgspec.structs import replace
 
+from stateward.planning.facts.change import written_target
 from stateward.planning.facts.facts import derive
 from stateward.planning.facts.upgrade_order import pool_order
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.safety.availability import quorum_without, voter_problem, votes_beside
+from stateward.planning.steps.membership.earlier_cluster import is_never_elected
 from stateward.planning.steps.membership.scale import replacements
 from stateward.planning.steps.membership.voting_exclusions import VoteRemoval, remove_vote
 from tests.unit.planning.pools import tiebreaker
@@ -154,3 +156,13 @@ def test_a_manager_whose_vote_is_gone_stays_while_only_nodes_have_one_that_are_n
 
     assert told("c-managers-0") == ()
     assert told("c-tiebreaker-0") == ("c-managers-1 cannot leave yet: the vote of c-managers-1 is being moved",)
+
+
+def test_an_existing_member_is_written_with_what_it_was_made_for() -> None:
+    """The disaster this prevents: a restart makes the last manager a node that only votes."""
+    made = exchanged()
+    facts = derive(made.observe(), made.now)
+    for name, only in (("c-managers-0", False), ("c-tiebreaker-0", True)):
+        member = facts.members[name]
+        assert ("votingOnly" in written_target(facts, member, facts.pools[member.pool])) is only
+        assert is_never_elected(facts, member) is only
