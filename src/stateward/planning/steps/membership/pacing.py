@@ -75,18 +75,17 @@ def obstacles(facts: Facts, action: Release) -> Iterator[tuple[float, str]]:
 
 
 def just_allowed(facts: Facts, name: str) -> Iterator[tuple[float, str]]:
-    """Yield until when a member that the database could not lose a moment ago has to stay, with the reason.
+    """Yield until when a member has to stay because the database has allowed its loss for a moment only.
 
     The disasters this prevents: the process that distributes the data restarts, and takes all storage servers for
     healthy for a minute, also one that has been missing for an hour. Or a released member runs on, on a machine that
     Kubernetes does not reach. When it ends at last, the database no longer lists it, counts it for a minute, and the
-    next member leaves, which has waited for this.
+    next member leaves. So no single answer is enough, and not the first one after a user's request either.
     """
-    held = facts.now if f"{name} {WOULD_LOSE}" in facts.obs.waits else facts.obs.waits.get(f"{name} {PACED}")
-    if held is not None:
-        counted = held + COUNTED
-        said = f"the database has said only for a moment, since {rfc3339(held)}, that it can lose {name}"
-        yield counted, f"{said}: by {rfc3339(counted)} it counts the losses that it does not count yet"
+    since = facts.obs.waits.get(f"{name} {PACED}", facts.now)
+    counted = since + COUNTED
+    said = f"the database has allowed the loss of {name} since {rfc3339(since)}"
+    yield counted, f"{said}: by {rfc3339(counted)} it counts the losses that it does not count yet"
 
 
 def uncounted(facts: Facts) -> Iterator[tuple[float, str]]:
