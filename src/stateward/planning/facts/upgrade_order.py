@@ -41,7 +41,7 @@ def role_rank(pool: Pool) -> int:
     The disaster this prevents: managers become nodes that only vote, and others get their place, in the middle of an
     upgrade. The former wait until one of the latter can be elected, and these wait for the upgrade of the former.
     """
-    if pool.voting and not pool.electable:
+    if pool.only_votes:
         return 4
     if pool.data:
         return 1 if pool.voting else 0

@@ -77,7 +77,7 @@ def has_other_roles(pool: Pool, member: Member) -> bool:
     if not keeps_roles(pool, member):
         return lacks_roles(pool, member)
     roles = volume_roles(member)
-    asked = {"data": pool.data, "voting": pool.voting, "voting_only": pool.voting and not pool.electable}
+    asked = {"data": pool.data, "voting": pool.voting, "voting_only": pool.only_votes}
     return bool(roles) and roles != frozenset(role for role in asked if asked[role])
 
 

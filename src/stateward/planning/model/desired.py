@@ -130,6 +130,16 @@ class Pool(Struct, frozen=True):
     """Whether its members can be elected, if they vote: others vote and never lead."""
 
     @property
+    def elected(self) -> bool:
+        """Whether its members vote and can be elected."""
+        return self.voting and self.electable
+
+    @property
+    def only_votes(self) -> bool:
+        """Whether its members vote and are never elected."""
+        return self.voting and not self.electable
+
+    @property
     def wanted_size(self) -> int:
         """The size of its volumes now, in bytes: what has grown by itself does not shrink by itself."""
         return max(self.volume_size, self.grown_size)

@@ -38,7 +38,7 @@ from stateward.planning.steps.membership.earlier_cluster import (
     is_never_elected,
     kept_data,
     kept_voters,
-    lost_wait,
+    lost_managers_wait,
     states_in_pods,
 )
 from stateward.planning.steps.rollout.prepare import stage
@@ -58,7 +58,7 @@ def bootstrap(facts: Facts, leaving: Container[str]) -> StepResult:
         return merge(create_database(facts, leaving), revoke_consent(facts, "the database answers"))
     grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
     if grant is not None and grant.formed and not (again and everything_lost(facts)):
-        return StepResult(waits=lost_wait(facts))
+        return StepResult(waits=lost_managers_wait(facts))
     if again:
         return form_anew(facts)
     if (grant is None or not grant.volume) and (kept := kept_data(facts)):
@@ -108,7 +108,7 @@ def may_form(facts: Facts, member: Member) -> bool:
     """
     pool, pod = facts.pools.get(member.pool), member.pod
     told = pod is not None and pod.bootstrap == "granted"
-    votes = pool is not None and pool.voting and pool.electable and not is_never_elected(facts, member)
+    votes = pool is not None and pool.elected and not is_never_elected(facts, member)
     return is_fresh(facts, member) and (told or votes)
 
 
@@ -217,7 +217,7 @@ def electable(facts: Facts) -> list[Member]:
     The disaster this prevents: the managers' pool is renamed, or another pool before it gets their role, while a new
     cluster has to be formed. No member of the first pool can form it: it is empty, or has only data of before.
     """
-    pools = [pool.name for pool in facts.obs.desired.pools if pool.voting and pool.electable and pool.replicas]
+    pools = [pool.name for pool in facts.obs.desired.pools if pool.elected and pool.replicas]
     found = [m for m in facts.obs.members if m.pool in pools and m.alive]
     return sorted(found, key=lambda m: (pools.index(m.pool), m.ordinal))
 

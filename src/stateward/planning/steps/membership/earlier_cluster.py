@@ -6,6 +6,8 @@ These are four questions, and one member may have a different answer to each:
 * Can it take part in the election of that cluster? It runs and votes, whatever its pool is for by now.
 * Is its volume fresh, so that a new cluster may be formed on it?
 * Is the volume lost with which it joined?
+
+Where too few of its managers are left to elect one, a wait names what a person can do.
 """
 
 from stateward.api.values.problem import first_of
@@ -184,7 +186,7 @@ def others_may_vote(facts: Facts) -> bool:
     return facts.formed and not agreed and bool(recorded_voters(facts))
 
 
-def lost_wait(facts: Facts) -> tuple[Wait, ...]:
+def lost_managers_wait(facts: Facts) -> tuple[Wait, ...]:
     """Return the call for a person when the volumes of all managers are gone, or of so many that none is elected."""
     if not everything_lost(facts):
         return quorum_lost(facts)

@@ -5,7 +5,7 @@ new member counts as leaving, so a new member is created beside it; one such rep
 one member gives its data away, and the successor of the other one can take it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 
 from msgspec import Struct
@@ -20,6 +20,9 @@ from stateward.planning.model.observation import Effect, Member, Pool, Removal
 from stateward.planning.safety.availability import can_be_elected
 from stateward.planning.steps.membership.earlier_cluster import may_hold_needed_vote
 from stateward.planning.steps.upkeep.volume_change import to_replace
+
+Predicate = Callable[[Facts, str], bool]
+"""Whether something is true of the member with this name."""
 
 
 class Scale(Struct, frozen=True):
@@ -122,22 +125,7 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     """Return the member that is replaced now because of the spec, and all members that have no data to lose.
 
     A replacement in progress ends first: the next one starts when no object of the previous member, or of a failed one,
-    is left. Beside a member that gives its data away, one is replaced whose successor can take it, and the other way
-    round. The disasters this prevents: the role data moves from one pool to another one, and the last member of the
-    first pool waits for a place for its data, while the members of the second pool wait for the end of its replacement;
-    or the member of the second pool leaves first, and the new one of the first pool is deleted again and again. Or an
-    upgrade runs, and a shard of an upgraded member that loses the role can only move to another upgraded one; but the
-    members of all other pools with data are replaced too, and so upgraded only by their successors, which come later.
-
-    Beside an upgraded member with data, one is replaced that is not upgraded: perhaps only its successor can take a
-    shard of the first. The disaster this prevents: an upgrade is reverted and asked for again while an upgraded member
-    leaves, and the members that are upgraded next wait, also for a new member, until it has left.
-
-    Beside a manager whose successor only votes, one is replaced whose successor can be elected: the last one that can
-    be waits for it.
-
-    This is the same beside a member on the list. The disaster this prevents: the last manager is being replaced, its
-    pool gets `voting_only`, and the pool that loses it waits for the end of that replacement.
+    is left. But members whose successors a member waits for are replaced beside it.
 
     Members of a pool without members leave, and nothing takes their place. The disaster this prevents: the last manager
     is in such a pool, it counts as the replacement in progress, and it waits for a manager of a pool that waits for it.
@@ -152,17 +140,48 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     now = [n for n in order if facts.never_had_data(facts.members[n]) and facts.members[n].claim is not None]
     busy = bool(in_flight(facts.obs, listed))
     now += [n for n in order if n not in now and (is_leaving(facts, n) or not busy)][:1]
-    losing = any(loses_data_role(facts, n) for n in (*now, *listed))
-    if losing or any(takes_data(facts, n) for n in now):
-        other = takes_data if losing else loses_data_role
-        now += [n for n in order if n not in now and other(facts, n)][:1]
-    if any(loses_election(facts, n) for n in (*now, *listed)):
-        now += [n for n in order if n not in now and gains_election(facts, n)][:1]
-    if facts.turn is not None and any(
-        upgraded(facts, n) and facts.holds_data(facts.members[n]) for n in (*now, *listed)
-    ):
-        now += [n for n in order if n not in now and takes_data(facts, n) and not upgraded(facts, n)][:1]
+    for needed in SUCCESSORS:
+        is_needed = needed(facts, now, listed)
+        now += [n for n in order if n not in now and is_needed is not None and is_needed(facts, n)][:1]
     return {n: f"a new member takes its place: {wanting[n]}" for n in now}
+
+
+def for_data(facts: Facts, now: Sequence[str], listed: Collection[str]) -> Predicate | None:
+    """Return which member is replaced beside one that gives its data away, and beside one that can take it.
+
+    The disasters this prevents: the role data moves from one pool to another one, and the last member of the first pool
+    waits for a place for its data, while the members of the second pool wait for the end of its replacement; or the
+    member of the second pool leaves first, and the new one of the first pool is deleted again and again. Or an upgrade
+    runs, and a shard of an upgraded member that loses the role can only move to another upgraded one; but the members
+    of all other pools with data are replaced too, and so upgraded only by their successors, which come later.
+    """
+    if any(loses_data_role(facts, n) for n in (*now, *listed)):
+        return takes_data
+    return loses_data_role if any(takes_data(facts, n) for n in now) else None
+
+
+def for_election(facts: Facts, now: Sequence[str], listed: Collection[str]) -> Predicate | None:
+    """Return which member is replaced beside a manager whose successor only votes: one whose successor can be elected.
+
+    The last one that can be elected waits for that. The disaster this prevents: the last manager is being replaced, its
+    pool gets `voting_only`, and the pool that loses it waits for the end of that replacement.
+    """
+    return gains_election if any(loses_election(facts, n) for n in (*now, *listed)) else None
+
+
+def for_upgrade(facts: Facts, now: Sequence[str], listed: Collection[str]) -> Predicate | None:
+    """Return which member is replaced beside an upgraded one with data: one with data that is not upgraded.
+
+    Perhaps only its successor can take a shard of the first. The disaster this prevents: an upgrade is reverted and
+    asked for again while an upgraded member leaves, and the members that are upgraded next wait, also for a new member,
+    until it has left.
+    """
+    leaves = (upgraded(facts, n) and facts.holds_data(facts.members[n]) for n in (*now, *listed))
+    return takes_data_later if facts.turn is not None and any(leaves) else None
+
+
+SUCCESSORS = (for_data, for_election, for_upgrade)
+"""What members wait for that leave: a successor of another one. Each may add one member to those replaced now."""
 
 
 def replacement_order(facts: Facts, wanting: Collection[str]) -> list[str]:
@@ -209,6 +228,11 @@ def takes_data(facts: Facts, name: str) -> bool:
     return facts.pools[facts.members[name].pool].data
 
 
+def takes_data_later(facts: Facts, name: str) -> bool:
+    """Return whether a member is not upgraded, and the new one in its place will hold data."""
+    return takes_data(facts, name) and not upgraded(facts, name)
+
+
 def loses_election(facts: Facts, name: str) -> bool:
     """Return whether a manager can be elected, and the new member in its place could not be."""
     member = facts.members[name]
@@ -223,8 +247,7 @@ def gains_election(facts: Facts, name: str) -> bool:
 
 def could_be_elected(facts: Facts, name: str) -> bool:
     """Return whether the new member in a member's place could be elected."""
-    pool = facts.pools[facts.members[name].pool]
-    return pool.voting and pool.electable
+    return facts.pools[facts.members[name].pool].elected
 
 
 def replaced_because(facts: Facts, member: Member) -> str | None:

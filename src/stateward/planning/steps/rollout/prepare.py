@@ -137,7 +137,7 @@ def needs_empty(facts: Facts, member: Member) -> bool:
     return bool(facts.units_of(member.name)) or not is_stateless(facts, member)
 
 
-def loses_with_pod(facts: Facts, member: Member) -> bool:
+def loses_state_with_pod(facts: Facts, member: Member) -> bool:
     """Return whether the data of the member, or the state of the cluster that it holds, is lost with its pod."""
     return needs_empty(facts, member) or (loses_data_with_pod(facts, member) and facts.votes(member))
 

@@ -16,7 +16,7 @@ from stateward.planning.model.observation import Effect, Member, Process, Protoc
 from stateward.planning.model.phase import Phase
 from stateward.planning.model.process import AGENT_PATIENCE
 from stateward.planning.safety.health_gate import health_problem
-from stateward.planning.steps.rollout.prepare import loses_with_pod, stage
+from stateward.planning.steps.rollout.prepare import loses_state_with_pod, stage
 from stateward.planning.steps.rollout.restart_one import config_is_mounted, is_stopped, set_phase
 from stateward.planning.steps.rollout.stop_process import stop_problem
 
@@ -54,7 +54,7 @@ def concerned(facts: Facts, member: Member) -> bool:
 
 def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, ...], tuple[Wait, ...]]:
     """Return what has to be written, and what has to be waited for, before the first of them is stopped."""
-    in_pods = tuple(data_in_pod(m) for m in members if not facts.managed(m) and loses_with_pod(facts, m))
+    in_pods = tuple(data_in_pod(m) for m in members if not facts.managed(m) and loses_state_with_pod(facts, m))
     if in_pods:
         return (), in_pods
     left = left_out(facts, members)

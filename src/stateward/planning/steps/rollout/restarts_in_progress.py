@@ -16,7 +16,7 @@ from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import Effect, Inputs, Member, ProtocolSwitch
 from stateward.planning.model.phase import COORDINATED, STOPPING, Phase
 from stateward.planning.model.process import Process, ProcessState
-from stateward.planning.steps.rollout.prepare import loses_with_pod
+from stateward.planning.steps.rollout.prepare import loses_state_with_pod
 from stateward.planning.steps.rollout.restart_one import (
     config_is_mounted,
     handle_silent_agent,
@@ -137,7 +137,7 @@ def restart_bare(facts: Facts, member: Member) -> StepResult:
     The disaster this prevents: a pool is renamed while all members change to a version that does not talk to the
     present one, or to encryption, and its members, without which there is no database, go on as they are.
     """
-    if loses_with_pod(facts, member):
+    if loses_state_with_pod(facts, member):
         return StepResult(actions=(set_phase(member, Phase.NONE, "its data would be lost with its pod"),))
     why, pod, workload = "all other members are stopped, and it has no agent", member.pod, member.workload
     if member.pool in facts.pools:

@@ -37,7 +37,7 @@ from stateward.planning.safety.availability import (
 )
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.safety.sole_copies import moves_for, sole_verdict
-from stateward.planning.steps.rollout.prepare import is_drained, loses_with_pod, needs_empty, stage
+from stateward.planning.steps.rollout.prepare import is_drained, loses_state_with_pod, needs_empty, stage
 from stateward.planning.steps.rollout.restart_one import set_phase
 
 PODLESS = 60.0
@@ -168,7 +168,7 @@ def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
     problem = downgrade_problem(facts, member) or broken_by_same_change(facts, member)
     if problem is not None or member.pod is None or holds_nothing(facts, member, member.pod):
         return problem
-    return lost_with_pod(facts, member) if loses_with_pod(facts, member) else None
+    return lost_with_pod(facts, member) if loses_state_with_pod(facts, member) else None
 
 
 def holds_nothing(facts: Facts, member: Member, pod: Pod) -> bool:
