@@ -231,6 +231,9 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
         if decision.do is Do.WAIT:
             return Outcome(Stage.WORKING, decision.reason, decision.message)
         wait = QUIET_SECONDS if following is None else min(QUIET_SECONDS, max(1.0, following - self.now()))
+        if desired.spec.paused and status.started:  # Looked at until it has ended, so that the status says how.
+            message = f"spec.paused: {status.running} is being taken, and no other snapshot is taken or deleted"
+            return Outcome(Stage.STALLED, "Paused", message, RETRY_SECONDS)
         if desired.spec.paused:
             return Outcome(Stage.STALLED, "Paused", "spec.paused: no snapshot is taken or deleted", wait)
         if status.running:

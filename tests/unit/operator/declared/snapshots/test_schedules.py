@@ -216,6 +216,23 @@ async def test_a_paused_schedule_takes_and_deletes_nothing_and_is_never_overdue(
         assert len(began(world)) == 2
 
 
+async def test_the_end_of_a_snapshot_is_in_the_status_also_if_its_schedule_is_paused_while_it_is_taken() -> None:
+    """The schedule was looked at again an hour later."""
+    world = world_with()
+    async with world.operator():
+        await world.until(lambda: world.status("hourly").get("started"), 2 * HOUR)
+        world.declare("hourly", paused=True)
+        await world.until(lambda: world.stalled("hourly") == "Paused", 5)
+        assert f"{began(world)[0]} is being taken" in world.condition("Stalled", "hourly")["message"]
+        await world.until(lambda: "SnapshotTaken" in world.told(), 120)
+        assert not world.status("hourly").get("running")
+        assert world.status("hourly")["lastSuccess"]["name"] == began(world)[0]
+        assert world.stalled("hourly") == "Paused"
+        version = world.store.version
+        await asyncio.sleep(5 * HOUR)
+        assert world.store.version == version
+
+
 async def test_a_paused_schedule_has_no_next_time_and_its_status_is_not_written_again() -> None:
     world = world_with(paused=True)
     async with world.operator():

@@ -124,6 +124,20 @@ def test_members_that_never_held_anything_wait_for_no_member() -> None:
     assert not world.status.last_removal_time
 
 
+def test_a_database_that_bears_one_failure_gives_up_one_member() -> None:
+    world = settled(managers(), hot(5), indices=((3,), (3,)))
+    world.edit(policy={"replacement": Replacement(undrained=frozenset({"c-hot-0", "c-hot-1"}))})
+    world.until(lambda w: any(isinstance(action, a.Release) for action in w.plan().actions))
+    seen = world.observe()
+    assert isinstance(seen.database, Database)
+    lossy, paced = "WouldLoseLastCopy", "RemovalPaced"
+    seen = replace(seen, waits={f"c-hot-{ordinal} {paced}": world.now - COUNTED for ordinal in (0, 1)})
+    for tolerance, released, waits in ((0, 0, [lossy, lossy]), (1, 1, [lossy]), (2, 1, [paced])):
+        made = plan(replace(seen, database=replace(seen.database, tolerance=tolerance)), world.now)
+        assert sum(isinstance(action, a.Release) for action in made.actions) == released
+        assert [wait.reason for wait in made.waits if wait.subject.startswith("c-hot-")] == waits
+
+
 LEAVES = a.Release(why="x", member="hot-2", workload=Ref("hot-2", "u", "1"))
 
 

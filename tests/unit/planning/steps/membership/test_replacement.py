@@ -253,19 +253,6 @@ def test_two_that_hold_the_only_two_copies_are_not_given_up_together() -> None:
         assert set(world.did(a.Release)) == pair
 
 
-def test_a_database_that_bears_one_failure_gives_up_one_member() -> None:
-    world = settled(managers(), hot(5), indices=((3,), (3,)))
-    world.edit(policy=wishes(undrained=frozenset({"c-hot-0", "c-hot-1"})))
-    world.until(lambda w: any(isinstance(action, a.Release) for action in w.plan().actions))
-    seen = world.observe()
-    assert isinstance(seen.database, o.Database)
-    lossy, paced = "WouldLoseLastCopy", "RemovalPaced"
-    for tolerance, released, waits in ((0, 0, [lossy, lossy]), (1, 1, [lossy]), (2, 1, [paced])):
-        made = plan(replace(seen, database=replace(seen.database, tolerance=tolerance)), world.now)
-        assert sum(isinstance(action, a.Release) for action in made.actions) == released
-        assert [wait.reason for wait in made.waits if wait.subject.startswith("c-hot-")] == waits
-
-
 def test_where_zones_are_not_known_a_limit_by_zone_is_the_plain_limit() -> None:
     world = settled(managers(), hot(6), indices=((3,), (3,), (3,)))
     world.edit(policy=wishes(enabled=True, after=AFTER, per_zone=True))
