@@ -113,6 +113,21 @@ async def test_a_manager_that_is_cut_off_is_believed_for_a_while() -> None:
         assert scenario.database.managed
 
 
+async def test_a_manager_that_is_elected_again_places_what_was_not_placed_before() -> None:
+    """An index of a storm stayed red, because nothing else happened in the database."""
+    with Scenario(managers(1), hot(2)).logged() as scenario:
+        await quiet(scenario)
+        leader = scenario.database.nodes[scenario.database.leader]
+        scenario.world.databases.pause(leader, on=True)
+        scenario.database.create_index("late", 1, 2**20, 0.0)
+        await asyncio.sleep(DETECTED)
+        assert not scenario.database.leader
+        scenario.world.databases.pause(leader, on=False)
+        await asyncio.sleep(DETECTED)
+        assert scenario.database.leader == leader.id
+        assert scenario.database.health == "green"
+
+
 async def test_the_voting_configuration_follows_an_exclusion_later_and_an_excluded_manager_abdicates() -> None:
     with Scenario(managers(3), hot(2)).logged() as scenario:
         node, _ = await quiet(scenario)

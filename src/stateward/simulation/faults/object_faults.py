@@ -161,7 +161,7 @@ def read_only(targets: FaultTargets) -> None:
 def new_index(targets: FaultTargets) -> None:
     """Create an index with one to three copies; its primary may be placed on the only upgraded node."""
     database = targets.world.database()
-    if database is None or not database.leader or len(database.shards) >= 14 or targets.empty:
+    if database is None or not database.managed or len(database.shards) >= 14 or targets.empty:
         return
     spread = targets.rng.choice(("false", "false", "false", "0-1", "0-all"))
     replicas = targets.rng.choice((0, 1, 1, 1, 1, 2)) if spread == "false" else 1

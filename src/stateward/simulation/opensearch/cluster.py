@@ -188,6 +188,7 @@ class Cluster(ClusterState):
             elif not node.reachable:
                 self._context.later(1.0, self._notice, node)
         self.version += 1
+        self.allocator.reroute()  # What was not placed while there was no manager.
 
     def _able(self) -> list[str]:
         """Return the voters that can be elected now: those without an exclusion if there are any.
