@@ -231,11 +231,8 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
         if decision.do is Do.WAIT:
             return Outcome(Stage.WORKING, decision.reason, decision.message)
         wait = QUIET_SECONDS if following is None else min(QUIET_SECONDS, max(1.0, following - self.now()))
-        if desired.spec.paused and status.started:  # Looked at until it has ended, so that the status says how.
-            message = f"spec.paused: {status.running} is being taken, and no other snapshot is taken or deleted"
-            return Outcome(Stage.STALLED, "Paused", message, RETRY_SECONDS)
         if desired.spec.paused:
-            return Outcome(Stage.STALLED, "Paused", "spec.paused: no snapshot is taken or deleted", wait)
+            return paused(status, wait)
         if status.running:
             return Outcome(Stage.READY, "InProgress", f"the snapshot {status.running} is being taken", RETRY_SECONDS)
         failed, success = status.last_failure, status.last_success
@@ -261,6 +258,14 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
             self.tell(*told)
         if has_failed(before, self.live.status):
             self.tools.metrics.snapshot_failed(key_of(self.live), self.where.name)
+
+
+def paused(status: SearchSnapshotScheduleStatus, wait: float) -> Outcome:
+    """Return that a schedule is paused; it follows the snapshot that is being taken, and its status tells the end."""
+    if not status.started:
+        return Outcome(Stage.STALLED, "Paused", "spec.paused: no snapshot is taken or deleted", wait)
+    message = f"spec.paused: {status.running} is being taken, and no other snapshot is taken or deleted"
+    return Outcome(Stage.STALLED, "Paused", message, RETRY_SECONDS)
 
 
 def has_failed(before: SearchSnapshotScheduleStatus, after: SearchSnapshotScheduleStatus) -> bool:
