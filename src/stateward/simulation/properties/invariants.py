@@ -99,13 +99,13 @@ class Watchdog:
             return
         self._knowledge[cluster.name] = known_database(cluster, now)
 
-    def ensemble_observed(self, ensemble: Ensemble) -> None:
-        """Record that the operator has read the status of a FoundationDB database."""
+    def ensemble_observed(self, ensemble: Ensemble, serves: bool) -> None:
+        """Record that the operator has read the status of a FoundationDB database, which says whether it serves."""
         name = f"{NAMESPACE}.{NAME}"
         last = self._knowledge.get(name)
         found = known_processes(ensemble, self._world.now, last.seen if last is not None else frozenset())
         if found is not None:
-            self._knowledge[name] = found
+            self._knowledge[name] = structs.replace(found, serves=serves)
 
     def answer_lost(self) -> None:
         """Record that a response of a database was lost: the operator may not know it."""

@@ -14,6 +14,9 @@ from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.opensearch.http import Wire
 from stateward.simulation.world.foundationdb_pods import FoundationDBPods
 
+SERVES = '"database_status": {"available": true'
+"""With these words the status says that the database serves."""
+
 _observes: ContextVar[bool] = ContextVar("observes", default=False)
 """Whether the driver observes the database now. Commands read the status too, and tell planning nothing of it."""
 
@@ -25,10 +28,14 @@ class WorldShell:
         self,
         pods: FoundationDBPods,
         wire: Wire,
-        ensemble_observed: Callable[[Ensemble], None] = lambda _: None,
+        ensemble_observed: Callable[[Ensemble, bool], None] = lambda _database, _serves: None,
         answer_lost: Callable[[], None] = lambda: None,
     ) -> None:
-        """Run commands in these pods; the callbacks are for each observed status and each lost response."""
+        """Run commands in these pods; the callbacks are for each observed status and each lost response.
+
+        The first one also gets whether the status says that the database serves: a client whose cluster file is old
+        finds no coordinator.
+        """
         self.wire = wire
         self._ensemble_observed = ensemble_observed
         self._answer_lost = answer_lost
@@ -56,7 +63,7 @@ class WorldShell:
         found.file = client.file
         if command == STATUS:
             if _observes.get():
-                self._ensemble_observed(database)
+                self._ensemble_observed(database, SERVES in output)
         else:
             self.wire.command_done(command)
         await self.wire.back()

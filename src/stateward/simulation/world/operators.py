@@ -54,7 +54,7 @@ class Process:
         """The image from which new pods get agents; if it is empty, they have none."""
         self.stopping: Stopping = lambda _: None
         self.cluster_observed: Callable[[Cluster], None] = lambda _: None
-        self.ensemble_observed: Callable[[Ensemble], None] = lambda _: None
+        self.ensemble_observed: Callable[[Ensemble, bool], None] = lambda _database, _serves: None
         self.answer_lost: Callable[[], None] = lambda: None
         self.max_replacements = OperatorOptions().max_replacements
         self.pod_policy = OperatorOptions().pod_policy
