@@ -85,7 +85,8 @@ class FoundationDBFamily:
         """Return the pods in which the database's command line may run, those that serve first, and its members."""
         cluster = foundationdb_cluster(existing.cluster)
         pods = [pod for pod in existing.pods if pod.status.pod_ip and not pod.metadata.terminating]
-        pods.sort(key=lambda pod: (not pod.ready, pod.metadata.name))
+        first = coordinators(existing.connection or "", pods)
+        pods.sort(key=lambda pod: (not pod.ready, pod.metadata.name not in first, pod.metadata.name))
         counts = processes(existing)
         states = cluster.status.member_states
         away = {m.name: since for m in states if (since := parse_time(missing_since(m))) is not None}
@@ -139,6 +140,17 @@ def missing_since(member: MemberStatus) -> str:
     member ever leaves.
     """
     return member.last_transition_time if member.state == State.STOPPED else member.missing_since_time
+
+
+def coordinators(connection: str, pods: Iterable[Pod]) -> list[str]:
+    """Return two ready pods that the operator's cluster file names, to ask them first.
+
+    Others may have an older file, which leads to the database only while the coordinators of before live. The disaster
+    this prevents: the coordinators have moved and their pods are replaced, the first pods by name have the older file,
+    and a database that serves counts as unavailable. Another pod comes third: the operator's file may be the older one.
+    """
+    named = {entry.partition(".")[0] for entry in connection.strip().partition("@")[2].split(",")}
+    return sorted(pod.metadata.name for pod in pods if pod.ready and pod.metadata.name in named)[:2]
 
 
 def all_restart(pods: Iterable[Pod]) -> bool:

@@ -225,6 +225,22 @@ def test_the_command_line_runs_in_a_pod_that_serves_first_and_in_none_without_an
     assert target.endpoints == ("bank/b-0", "bank/a-0")
 
 
+def test_two_pods_of_coordinators_are_asked_before_others_and_a_third_one_after_them() -> None:
+    """The first three by name had the cluster file of coordinators that were gone: the database counted as down."""
+
+    def seen(name: str, ready: str = "True") -> Pod:
+        status = {"podIP": "10.0.0.1", "conditions": [{"type": "Ready", "status": ready}]}
+        return msgspec.convert({"metadata": {"name": name, "namespace": "bank"}, "spec": {}, "status": status}, Pod)
+
+    pods = (seen("a-0"), seen("b-0"), seen("x-0", "False"), seen("y-0"), seen("z-0"), seen("za-0"))
+    hosts = ",".join(f"{name}.members.bank.svc:4500" for name in ("za-0", "x-0", "y-0", "z-0"))
+    for connection, order in ((f"bank:1@{hosts}\n", "yzab"), ("", "abyz"), (None, "abyz")):
+        existing = ClusterObjects(cluster(), (), pods, (), (), {}, {}, connection=connection)
+        asked = FoundationDBFamily(SilentShell()).target(existing).endpoints
+        assert "".join(pod.removeprefix("bank/")[0] for pod in asked)[:4] == order
+        assert asked[-1] == "bank/x-0"
+
+
 def test_the_first_coordinators_are_not_members_that_have_left_their_volumes() -> None:
     """Their names are not used again, so a database with these coordinators could never be created."""
 
