@@ -12,15 +12,16 @@ from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.connection.answer_limits import Rooms
 from stateward.engines.connection.base import Engine, Target
-from stateward.engines.foundationdb.database.driver import FoundationEngine
+from stateward.engines.foundationdb.database.driver import ASKED, FoundationEngine
 from stateward.engines.foundationdb.database.target import FoundationTarget, Shell
 from stateward.engines.foundationdb.objects.labels import ENGINE
 from stateward.engines.foundationdb.objects.member import member_objects
 from stateward.engines.foundationdb.objects.shared import cluster_objects
 from stateward.engines.foundationdb.spec.build import Build
-from stateward.engines.foundationdb.spec.connection import Address
+from stateward.engines.foundationdb.spec.connection import Address, ConnectionStringError, parse_connection_string
 from stateward.engines.foundationdb.spec.desired import desired
 from stateward.engines.foundationdb.spec.identity import PORT, cluster_file, description
+from stateward.engines.foundationdb.spec.identity import member_of as coordinator_of
 from stateward.engines.foundationdb.spec.inputs import processes as processes_of
 from stateward.engines.pods.agent import VERSION
 from stateward.engines.pods.objects import MemberObjects
@@ -85,7 +86,7 @@ class FoundationDBFamily:
         """Return the pods in which the database's command line may run, those that serve first, and its members."""
         cluster = foundationdb_cluster(existing.cluster)
         pods = [pod for pod in existing.pods if pod.status.pod_ip and not pod.metadata.terminating]
-        first = coordinators(existing.connection or "", pods)
+        first = asked_first(cluster, existing)
         pods.sort(key=lambda pod: (not pod.ready, pod.metadata.name not in first, pod.metadata.name))
         counts = processes(existing)
         states = cluster.status.member_states
@@ -142,15 +143,20 @@ def missing_since(member: MemberStatus) -> str:
     return member.last_transition_time if member.state == State.STOPPED else member.missing_since_time
 
 
-def coordinators(connection: str, pods: Iterable[Pod]) -> list[str]:
-    """Return two ready pods that the operator's cluster file names, to ask them first.
+def asked_first(cluster: FoundationDBCluster, existing: ClusterObjects) -> list[str]:
+    """Return the ready pods to ask first: all but one of those that are asked are coordinators by the operator's file.
 
     Others may have an older file, which leads to the database only while the coordinators of before live. The disaster
     this prevents: the coordinators have moved and their pods are replaced, the first pods by name have the older file,
-    and a database that serves counts as unavailable. Another pod comes third: the operator's file may be the older one.
+    and a database that serves counts as unavailable. The last one is any other: the operator's file may be the older.
     """
-    named = {entry.partition(".")[0] for entry in connection.strip().partition("@")[2].split(",")}
-    return sorted(pod.metadata.name for pod in pods if pod.ready and pod.metadata.name in named)[:2]
+    try:
+        addresses = parse_connection_string(existing.connection or "").coordinators
+    except ConnectionStringError:
+        return []
+    named = {coordinator_of(cluster, address) for address in addresses}
+    ready = (pod for pod in existing.pods if pod.ready and not pod.metadata.terminating)
+    return sorted(pod.metadata.name for pod in ready if member_of(pod) in named)[: ASKED - 1]
 
 
 def all_restart(pods: Iterable[Pod]) -> bool:

@@ -103,9 +103,9 @@ class Watchdog:
         """Record that the operator has read the status of a FoundationDB database, which says whether it serves."""
         name = f"{NAMESPACE}.{NAME}"
         last = self._knowledge.get(name)
-        found = known_processes(ensemble, self._world.now, last.seen if last is not None else frozenset())
+        found = known_processes(ensemble, self._world.now, last.seen if last is not None else frozenset(), serves)
         if found is not None:
-            self._knowledge[name] = structs.replace(found, serves=serves)
+            self._knowledge[name] = found
 
     def answer_lost(self) -> None:
         """Record that a response of a database was lost: the operator may not know it."""

@@ -69,10 +69,11 @@ def known_database(cluster: Cluster, at: float) -> DatabaseKnowledge:
     )
 
 
-def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> DatabaseKnowledge | None:
-    """Return the knowledge from a FoundationDB status; None before the creation. `seen` are earlier members.
+def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str], serves: bool) -> DatabaseKnowledge | None:
+    """Return the knowledge from a FoundationDB status; None before the creation.
 
-    The status names no copies; it reports how many members can fail.
+    `seen` are earlier members, and `serves` is whether the status says that it serves. The status names no copies;
+    it reports how many members can fail.
     """
     ensemble.advance()
     if ensemble.cluster is None or not ensemble.cluster.state.configuration:
@@ -81,7 +82,6 @@ def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Data
     there = frozenset(worker.locality["instance_id"] for worker in live.values())
     coordinators = frozenset(host.partition(".")[0].removesuffix("-0") for host in ensemble.cluster.state.coordinators)
     tolerance = bearable(ensemble.cluster.state, live, {worker.store for worker in live.values()})
-    state = ensemble.cluster.state
     return DatabaseKnowledge(
         at=at,
         version=0,
@@ -93,7 +93,7 @@ def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Data
         holders={},
         copies={},
         tolerance=tolerance,
-        serves=state.available,
+        serves=serves,
     )
 
 

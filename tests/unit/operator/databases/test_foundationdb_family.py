@@ -10,7 +10,9 @@ import pytest
 from stateward.api.values import names
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.engines.foundationdb.spec.build import Build
+from stateward.engines.foundationdb.spec.connection import ConnectionString
 from stateward.engines.foundationdb.spec.coordinators import Prospect
+from stateward.engines.foundationdb.spec.identity import coordinator
 from stateward.engines.foundationdb.spec.inputs import inputs
 from stateward.engines.foundationdb.spec.pools import resolve
 from stateward.engines.pods import pods
@@ -228,17 +230,17 @@ def test_the_command_line_runs_in_a_pod_that_serves_first_and_in_none_without_an
 def test_two_pods_of_coordinators_are_asked_before_others_and_a_third_one_after_them() -> None:
     """The first three by name had the cluster file of coordinators that were gone: the database counted as down."""
 
-    def seen(name: str, ready: str = "True") -> Pod:
+    def seen(member: str, ready: str = "True") -> Pod:
         status = {"podIP": "10.0.0.1", "conditions": [{"type": "Ready", "status": ready}]}
-        return msgspec.convert({"metadata": {"name": name, "namespace": "bank"}, "spec": {}, "status": status}, Pod)
+        meta = {"name": f"{member}-0", "namespace": "bank", "labels": {names.LABEL_MEMBER: member}}
+        return msgspec.convert({"metadata": meta, "spec": {}, "status": status}, Pod)
 
-    pods = (seen("a-0"), seen("b-0"), seen("x-0", "False"), seen("y-0"), seen("z-0"), seen("za-0"))
-    hosts = ",".join(f"{name}.members.bank.svc:4500" for name in ("za-0", "x-0", "y-0", "z-0"))
-    for connection, order in ((f"bank:1@{hosts}\n", "yzab"), ("", "abyz"), (None, "abyz")):
+    pods = (seen("a"), seen("b"), seen("x", "False"), seen("y"), seen("z"), seen("za"))
+    found = ConnectionString("bank", "1", tuple(coordinator(cluster(), name) for name in ("za", "x", "y", "z")))
+    for connection, order in ((f"{found}\n", "y z a b za x"), ("", "a b y z za x"), (None, "a b y z za x")):
         existing = ClusterObjects(cluster(), (), pods, (), (), {}, {}, connection=connection)
         asked = FoundationDBFamily(SilentShell()).target(existing).endpoints
-        assert "".join(pod.removeprefix("bank/")[0] for pod in asked)[:4] == order
-        assert asked[-1] == "bank/x-0"
+        assert asked == tuple(f"bank/{member}-0" for member in order.split())
 
 
 def test_the_first_coordinators_are_not_members_that_have_left_their_volumes() -> None:

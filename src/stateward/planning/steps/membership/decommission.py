@@ -19,7 +19,6 @@ from stateward.planning.safety.capacity import capacity_problem, remaining_data_
 from stateward.planning.safety.health_gate import health_problem, lost_units
 from stateward.planning.steps.membership.create_members import never_ran
 from stateward.planning.steps.membership.earlier_cluster import kept_voters, recorded_voters
-from stateward.planning.steps.membership.pacing import WOULD_LOSE
 from stateward.planning.steps.membership.release import (
     NOT_DRAINED,
     bring_back,
@@ -195,7 +194,7 @@ def leave_without_drain(
     """Return the next step of a member that leaves without draining: the user asked for it, and confirms a loss."""
     if loss is not None and member.name not in facts.obs.desired.replacement.accepted:
         text = f"{loss}; members.acceptDataLoss has to name {member.name}, or members.replace moves it away first"
-        return hold_leaving([member], WOULD_LOSE, text, stalled=True)
+        return hold_leaving([member], "WouldLoseLastCopy", text, stalled=True)
     if needed is not None:
         return hold_leaving([member], "TooFewServing", needed)
     part = remove_vote(facts, member, resignation)

@@ -22,9 +22,6 @@ from stateward.planning.model.times import rfc3339
 COUNTED = 120.0
 """Seconds until a database that reports no places of copies counts a loss. FoundationDB takes a minute
 (`DATA_DISTRIBUTION_FAILURE_REACTION_TIME`), and the rest is for its report."""
-
-WOULD_LOSE = "WouldLoseLastCopy"
-"""Reason of the wait of a member without which the database would lose data."""
 PACED = "RemovalPaced"
 """Reason of the wait of a member that leaves later."""
 

@@ -140,9 +140,10 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     now = [n for n in order if facts.never_had_data(facts.members[n]) and facts.members[n].claim is not None]
     busy = bool(in_flight(facts.obs, listed))
     now += [n for n in order if n not in now and (is_leaving(facts, n) or not busy)][:1]
-    for needed in SUCCESSORS:
-        is_needed = needed(facts, now, listed)
-        now += [n for n in order if n not in now and is_needed is not None and is_needed(facts, n)][:1]
+    for beside in SUCCESSORS:
+        is_needed = beside(facts, now, listed)
+        if is_needed is not None:
+            now += [n for n in order if n not in now and is_needed(facts, n)][:1]
     return {n: f"a new member takes its place: {wanting[n]}" for n in now}
 
 
