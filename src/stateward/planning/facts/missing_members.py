@@ -131,6 +131,12 @@ def loses_data_with_pod(facts: Facts, member: Member) -> bool:
     return ending or facts.ephemeral(member)
 
 
+def is_stateless(facts: Facts, member: Member) -> bool:
+    """Return whether the member was made to hold no data, whatever its pool asks for now, or without its pool."""
+    made, stateless = member.pod or member.workload, facts.obs.desired.stateless
+    return made is not None and bool(stateless) and stateless.items() <= made.inputs.items()
+
+
 def lacks_claim(facts: Facts, member: Member) -> bool:
     """Return whether the member's pod waits for a claim that does not exist."""
     pod = member.pod

@@ -7,6 +7,7 @@ from itertools import chain
 
 from stateward.planning.facts.change import creation_version, differing, effect_of, inputs_of_volume, member_target
 from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.missing_members import is_stateless
 from stateward.planning.facts.upgrade_order import all_nodes_later, newest_joined_version, parse
 from stateward.planning.facts.volume_fit import lacks_for_use
 from stateward.planning.model.actions import Action, Create, DeleteMember, DeletePod, DeleteVolume, MarkVolume, Release
@@ -84,8 +85,15 @@ def last_copy(facts: Facts, member: Member, gone: frozenset[str]) -> str:
 
 
 def may_hold_missing_data(facts: Facts, member: Member) -> bool:
-    """Return whether the member's volume may hold a shard that the database is missing."""
-    return member.claim is not None and not facts.never_had_data(member) and facts.holds_data(member)
+    """Return whether the member's volume may hold a shard that the database is missing.
+
+    FoundationDB excludes a member of the class `stateless` like those with data, but its volume never holds any. The
+    disaster this prevents: its pool is to run without volumes, a user scales it to zero, and it can neither leave nor
+    come back.
+    """
+    if member.claim is None or facts.never_had_data(member) or is_stateless(facts, member):
+        return False
+    return facts.holds_data(member)
 
 
 def bring_back(facts: Facts, member: Member, why: str) -> StepResult:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from stateward.planning.facts.change import Change, immutable_inputs, member_version, staged
 from stateward.planning.facts.facts import Facts
-from stateward.planning.facts.missing_members import loses_data_with_pod
+from stateward.planning.facts.missing_members import is_stateless, loses_data_with_pod
 from stateward.planning.model.actions import Action, DeletePod, SetPhase, Stage
 from stateward.planning.model.intent import Intent, State, StepResult, Wait
 from stateward.planning.model.observation import Effect, Member, Unknown
@@ -140,12 +140,6 @@ def needs_empty(facts: Facts, member: Member) -> bool:
 def loses_state_with_pod(facts: Facts, member: Member) -> bool:
     """Return whether the data of the member, or the state of the cluster that it holds, is lost with its pod."""
     return needs_empty(facts, member) or (loses_data_with_pod(facts, member) and facts.votes(member))
-
-
-def is_stateless(facts: Facts, member: Member) -> bool:
-    """Return whether the member was made to hold no data, whatever its pool asks for now, or without its pool."""
-    made, stateless = member.pod or member.workload, facts.obs.desired.stateless
-    return made is not None and bool(stateless) and stateless.items() <= made.inputs.items()
 
 
 def is_drained(facts: Facts, member: Member) -> bool:

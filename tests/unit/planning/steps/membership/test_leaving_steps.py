@@ -182,6 +182,30 @@ def test_a_member_scaled_to_zero_manually_is_brought_back_also_if_the_database_m
     assert (a.DeleteVolume in about) == (does is a.DeleteVolume)
 
 
+@pytest.mark.parametrize("stateless", [True, False])
+def test_a_member_without_state_that_a_user_scales_to_zero_leaves_although_its_pool_is_to_run_without_volumes(
+    stateless: bool,
+) -> None:
+    """Its volume holds no data, and with `ephemeral: true` in the spec it could not come back either."""
+    seen = facts_of([hot(3)], []).obs
+    (pool,) = seen.desired.pools
+    made = next(m.workload.inputs for m in seen.members if m.name == "hot-2" and m.workload is not None)
+    desired = replace(
+        seen.desired,
+        pools=(replace(pool, replicas=2, ephemeral=True),),
+        formed_by_word=True,
+        stateless=made if stateless else {},
+    )
+    members = tuple(scaled_to_zero(m, released=False) if m.name == "hot-2" else m for m in seen.members)
+    assert isinstance(seen.database, o.Database)
+    nodes = {name: node for name, node in seen.database.nodes.items() if name != "hot-2"}
+    database = replace(seen.database, nodes=nodes, draining=frozenset({"hot-2"}), tolerance=1)
+    found = plan(replace(seen, desired=desired, members=members, database=database), NOW)
+    gone = [action.member for action in found.actions if isinstance(action, a.DeleteMember)]
+    asks = [wait.subject for wait in found.waits if wait.reason == "PoolNeeded"]
+    assert (gone, asks) == ((["hot-2"], []) if stateless else ([], ["hot-2"]))
+
+
 @pytest.mark.parametrize(
     ("earlier", "joined", "capacity", "deleted"),
     [(True, False, 1, False), (True, True, 1, True), (False, False, 1, True), (True, False, 0, True)],
