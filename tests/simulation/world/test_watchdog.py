@@ -8,6 +8,7 @@ from msgspec import structs
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
+from stateward.engines.connection.base import Call
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
@@ -18,7 +19,7 @@ from stateward.simulation.apiserver.documents import items
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.campaign.run import Plan, Run
 from stateward.simulation.opensearch.cluster import Cluster
-from stateward.simulation.opensearch.http import Wire
+from stateward.simulation.opensearch.http import Rates, Wire, WorldTransport
 from stateward.simulation.opensearch.shards import State
 from stateward.simulation.properties.departures import Departure, departure_problems
 from stateward.simulation.properties.invariants import Watchdog
@@ -217,6 +218,41 @@ async def test_a_member_that_has_joined_is_recorded_before_another_one_stops_if_
         watchdog.writing(Write("delete", PODS, other.key, {}, options=options))
         messages = [violation.message for violation in watchdog.violations]
         assert [text.partition(" ")[2] for text in messages if "recorded" in text] == told
+
+
+async def test_a_requested_stop_waits_for_no_record_if_the_last_observation_was_not_complete() -> None:
+    """The nodes were listed, and the time for all answers ended during a later one: the operator knows nothing."""
+    with Scenario(managers(1), hot(2), agents=True).logged() as scenario:
+        await scenario.begin()
+        scenario.process.kill()
+        world, watchdog, key = scenario.world, scenario.run.watchdog, Key(NAMESPACE, "logs")
+        scenario.user.annotate({names.ANNOTATION_STOPPED: "logs-hot-0"})
+        resource = world.resource()
+        assert resource is not None
+        states = [
+            {**s, "version": ""} if s["name"] == "logs-hot-1" else s
+            for s in items(resource.doc, "status", "memberStates")
+        ]
+        world.context.change(resource, ("status", "memberStates"), states)
+        (node,) = [node for node in scenario.nodes() if node.name == "logs-hot-0"]
+        agent = world.agents.at(node.container.address)
+        assert agent is not None
+        transport = WorldTransport(
+            world.databases, Wire(world.context.stream("test"), world.context.count), answer_lost=watchdog.answer_lost
+        )
+        for lost in (False, True):
+            watchdog.violations.clear()
+            await asyncio.sleep(1.0)
+            watchdog.read(world.clusters, key)
+            watchdog.cluster_observed(scenario.database)
+            if lost:
+                transport.wire.rates = Rates(slow=1.0)
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(1.0):
+                        await transport.send(Call(f"http://{node.container.address}:9200", "GET", "/_nodes/stats"))
+            watchdog.stopping(agent)
+            said = [v.message for v in watchdog.violations if "recorded" in v.message]
+            assert bool(said) is not lost
 
 
 @pytest.mark.parametrize("again", [True, False])

@@ -199,10 +199,13 @@ class WorldTransport:
         return self
 
     async def send(self, call: Call) -> Answer:
-        """Return the complete response; raise `UnreachableError` if there is none."""
+        """Return the complete response; raise `UnreachableError` if there is none.
+
+        A client that waits no longer for all answers of an observation cancels the one that it still waits for.
+        """
         try:
             return await self._send(call)
-        except UnreachableError:
+        except (UnreachableError, asyncio.CancelledError):
             if self._observes(call):
                 self._answer_lost()
             raise

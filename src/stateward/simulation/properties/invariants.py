@@ -214,7 +214,13 @@ class Watchdog:
         spec = self._spec(key, current.read_at)
         if knowledge is None or spec is None:
             return
-        self._check_records(member, key, knowledge, current.read_at)
+        # A node whose answer is lost is not the last one that is asked; what counts is a state without a loss after it.
+        unanswered = knowledge.at < current.read_at or self._answer_lost >= knowledge.at
+        without_database = (
+            unanswered and in_place and stop_requested(member, self._resource(key, current.read_at), before)
+        )
+        if not without_database:
+            self._check_records(member, key, knowledge, current.read_at)
         down = self._down(key, knowledge, current.pods_at)
         unseen = knowledge.at < current.read_at or member not in knowledge.nodes
         if member in down or (unseen and (before is None or not ready(before))):
@@ -225,9 +231,7 @@ class Watchdog:
         counts = member in knowledge.seen or knowledge.at < current.pods_at
         for why in open_budgets(self._store, key, current.read_at) if counts else ():
             self._violated("t", f"{member} is stopped although {why}")
-        # A node whose answer is lost is not the last one that is asked; what counts is a state without a loss after it.
-        unanswered = knowledge.at < current.read_at or self._answer_lost >= knowledge.at
-        if unanswered and in_place and stop_requested(member, self._resource(key, current.read_at), before):
+        if without_database:
             # If the database does not respond, only one member may be stopped at a time.
             if down or current.taken:
                 others = ", ".join(sorted(down | current.taken))

@@ -45,7 +45,7 @@ class WorldShell:
         """Return the output of `fdbcli --exec COMMAND` within a time limit; raises UnreachableError."""
         try:
             return await self._run(pod, command, seconds)
-        except UnreachableError:
+        except (UnreachableError, asyncio.CancelledError):
             self._answer_lost()
             raise
 
