@@ -28,7 +28,7 @@ from stateward.simulation.users.foundationdb_edits import VERSIONS
 from stateward.simulation.users.foundationdb_pools import pool_of
 from stateward.simulation.world.foundationdb_shell import ObservingEngine, WorldShell
 from stateward.simulation.world.world import NAMESPACE
-from tests.simulation.scenario import PODS, SECRETS, SETS, Scenario, hot, managers
+from tests.simulation.scenario import CLAIMS, PODS, SECRETS, SETS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
 
@@ -193,6 +193,49 @@ async def test_a_member_that_has_joined_while_kubernetes_saw_its_pod_not_ready_c
 
         assert problems(known) == []
         assert problems(structs.replace(known, seen=known.seen - {"logs-hot-1"})) == ["d"]
+
+
+@pytest.mark.parametrize("left", ["", "claim", "pod", "record"])
+async def test_a_member_that_lost_its_volume_with_an_earlier_cluster_may_leave_before_others_join(*, left: str) -> None:
+    with Scenario(managers(1), hot(2)).logged() as scenario:
+        await scenario.begin()
+        scenario.process.kill()
+        world, member, other = scenario.world, scenario.object(SETS, "logs-hot-0"), scenario.object(SETS, "logs-hot-1")
+        assert member is not None
+        assert other is not None
+        for kind, name, keeps in ((PODS, "logs-hot-0-0", "pod"), (CLAIMS, "data-logs-hot-0", "claim")):
+            stored = scenario.object(kind, name)
+            assert stored is not None
+            if left != keeps:
+                world.store.remove(stored)
+        await asyncio.sleep(1.0)
+        known = known_database(scenario.database, world.now)
+        seen = known.seen if left == "record" else known.seen - {"logs-hot-0"}
+        known = structs.replace(known, nodes=known.nodes - {"logs-hot-0"}, seen=seen, holders={}, copies={})
+        spec: Json = {"pools": [managers(1), hot(2)]}
+        leaving = Departure(world, member, Key(NAMESPACE, "logs"), world.now, known, spec, {member.uid, other.uid})
+        assert [letter for letter, _ in departure_problems(leaving)] == (["d"] if left else [])
+
+
+@pytest.mark.parametrize("process", ["log", "stateless"])
+async def test_a_process_of_foundationdb_without_data_may_leave_though_no_more_may_be_lost(*, process: str) -> None:
+    run = await foundationdb()
+    run.processes[0].kill()
+    store, resource = run.world.store, run.world.resource()
+    (database,) = run.world.foundationdb.databases.values()
+    assert resource is not None
+    assert database.cluster is not None
+    # Data distribution is off, so the status still says that one more may fail; but a storage server is lost.
+    database.cluster.state.distribution = False
+    run.world.foundationdb.pods[Key(NAMESPACE, names.pod(storage_members(run)[0].key.name))].cut()
+    await asyncio.sleep(30.0)
+    run.watchdog.ensemble_observed(database, True)
+    member = next(s for s in store.all(SETS) if process in s.key.name)
+    spec = {**resource.doc["spec"], "members": {"replaceWithoutDraining": [member.key.name]}}
+    run.world.context.change(resource, ("spec",), spec)
+    let_go(run.watchdog, run.world.clusters, member)
+    told = [v.message for v in run.watchdog.violations if "cannot lose" in v.message]
+    assert bool(told) is (process == "log")
 
 
 async def test_a_member_that_has_joined_is_recorded_before_another_one_stops_if_the_database_is_available() -> None:

@@ -84,7 +84,7 @@ def still_held(departure: Departure) -> str:
     if member in part(departure.spec, "members").get("replaceWithoutDraining", ()):
         others = released_members(departure) & knowledge.nodes - {member}
         last = (shard for shard, holders in knowledge.holders.items() if member in holders <= others | {member})
-        told = knowledge.tolerance is not None and member in knowledge.nodes and len(others) >= knowledge.tolerance
+        told = knowledge.tolerance is not None and member in knowledge.storing and len(others) >= knowledge.tolerance
         short = f"data that the database cannot lose, as {len(others)} others go and it can bear {knowledge.tolerance}"
         return next((f"the last started copy of {shard}" for shard in last), short if told else "")
     places = knowledge.data - knowledge.drained - {member}
@@ -115,9 +115,9 @@ def too_few(departure: Departure) -> str:
     """Return a clause if too few other members would serve without this one.
 
     A member that does not serve may leave once the others have ever joined. A member that was never placed holds no
-    data, and may leave before its replacement exists.
+    data, and may leave before its replacement exists; so may one that has lost all that it had.
     """
-    if departure.workload.uid not in departure.served:
+    if departure.workload.uid not in departure.served or has_nothing(departure):
         return ""
     spared = part(departure.spec, "update").get("surge") == "Preferred"
     mine = [p for p in items(departure.spec, "pools") if p["name"] == departure.pool]
@@ -132,6 +132,19 @@ def too_few(departure: Departure) -> str:
         if there < wanted - spared:
             return f", and of {', '.join(sorted(names_))} only {there} of {wanted} members serve without it"
     return ""
+
+
+def has_nothing(departure: Departure) -> bool:
+    """Return whether a member had no volume and no placed pod at the operator's read, and was never in this database.
+
+    It served in a database that was lost with all volumes, and another one was formed in its place.
+    """
+    world, namespace, knowledge = departure.world, departure.workload.key.namespace, departure.knowledge
+    pod = world.store.past(PODS, Key(namespace, names.pod(departure.member)), departure.read_at)
+    claim = world.store.past(CLAIMS, Key(namespace, names.claim(departure.member)), departure.read_at)
+    placed = pod is not None and "nodeName" in pod.doc["spec"]
+    known = knowledge is not None and departure.member in knowledge.seen
+    return claim is None and not placed and not known
 
 
 def roles_of(departure: Departure) -> dict[str, frozenset[str]]:

@@ -37,6 +37,8 @@ class DatabaseKnowledge(Struct, frozen=True):
     """Nodes that the database drains."""
     tolerance: int | None = None
     """How many more failures lose no data, if the database reports this instead of its copies."""
+    storing: frozenset[str] = frozenset()
+    """Nodes with data or a log, if the database reports `tolerance`: without any other one nothing is lost."""
     serves: bool = True
     """Whether the database was available at this read: one that is not has given no member any data."""
 
@@ -80,6 +82,8 @@ def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str], serves:
         return None
     live = ensemble.cluster.live(ensemble.clock())
     there = frozenset(worker.locality["instance_id"] for worker in live.values())
+    state = ensemble.cluster.state
+    stores = {*state.servers, *(store for epoch in state.epochs for store in epoch.logs)}
     coordinators = frozenset(host.partition(".")[0].removesuffix("-0") for host in ensemble.cluster.state.coordinators)
     tolerance = bearable(ensemble.cluster.state, live, {worker.store for worker in live.values()})
     return DatabaseKnowledge(
@@ -93,6 +97,7 @@ def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str], serves:
         holders={},
         copies={},
         tolerance=tolerance,
+        storing=frozenset(worker.locality["instance_id"] for worker in live.values() if worker.store in stores),
         serves=serves,
     )
 
