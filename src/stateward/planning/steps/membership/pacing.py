@@ -1,8 +1,8 @@
 """Paces departures: a wait between the release of one member and the next.
 
 The database has to notice that a process is gone, and to recover, before the next one leaves. Its report in the same
-second may still count both. A member that leaves without draining relies on that report alone, so it also waits until
-all other losses are in it.
+second may still count both. A member that leaves without draining relies on that report alone, and so does one whose
+processes are not all there. They also wait until all other losses are in it.
 
 The time of the last release is in the status. If the operator stopped before it wrote that time, the StatefulSet that
 was scaled to zero shows the release: the wait then starts when the operator observes it.
@@ -55,9 +55,15 @@ def pause_before(facts: Facts, action: Release) -> float:
 
 
 def relies_on_count(facts: Facts, action: Release) -> bool:
-    """Return whether a member leaves only because the database reports that it bears one more failure."""
+    """Return whether a member leaves only because of what the database counts as lost.
+
+    One whose processes are not all there is proved empty by their addresses. The disaster this prevents: a user scales
+    its StatefulSet to zero twice, and the operator misses the pod in between. The database knows of no data at the
+    address of the first pod, because the data moved with the member to that of the second one.
+    """
     counts, policy = facts.database is not None and facts.database.tolerance is not None, facts.obs.desired.replacement
-    return counts and action.member in policy.undrained - policy.accepted
+    trusted = action.member in policy.undrained or not facts.joined(action.member)
+    return counts and trusted and action.member not in policy.accepted
 
 
 def obstacles(facts: Facts, action: Release) -> Iterator[tuple[float, str]]:

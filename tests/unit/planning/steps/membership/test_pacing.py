@@ -253,6 +253,26 @@ def test_a_member_that_was_lost_a_moment_ago_leaves_when_the_database_tells_what
     assert part.actions == ((LEAVES,) if accepted else ())
 
 
+@pytest.mark.parametrize("there", ["all", "some", "none"])
+@pytest.mark.parametrize(
+    ("since", "tolerance", "leaves"), [(None, 1, False), (50.0, 1, False), (COUNTED, 1, True), (None, None, True)]
+)
+def test_a_drained_member_without_all_processes_leaves_when_the_database_would_count_its_data(
+    since: float | None, tolerance: int | None, there: str, *, leaves: bool
+) -> None:
+    """It was proved empty by the address of an earlier pod: the database knows of data at its last address only."""
+    seen = beside_loss(tolerance, undrained=False).obs
+    assert isinstance(seen.database, Database)
+    waits = {} if since is None else {"hot-2 RemovalPaced": NOW - since}
+    if there != "all":
+        nodes = {name: node for name, node in seen.database.nodes.items() if name != "hot-2"}
+        partial = {"hot-2": "1"} if there == "some" else {}
+        seen = replace(seen, database=replace(seen.database, nodes=nodes, partial=partial))
+    facts = derive(replace(seen, waits=waits, away={"hot-2": NOW - 900.0}), NOW)
+    part = limit_releases(facts, StepResult(actions=(LEAVES,)))
+    assert bool(part.actions) == (leaves or there == "all")
+
+
 def test_a_drained_member_does_not_wait_for_what_one_without_draining_waits_for() -> None:
     seen = beside_loss(known={"away": {"hot-0": NOW}}).obs
     drained = a.Release(why="x", member="hot-1", workload=Ref("hot-1", "u", "1"))
