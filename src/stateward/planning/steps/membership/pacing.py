@@ -1,14 +1,14 @@
 """Paces departures: a wait between the release of one member and the next.
 
 The database has to notice that a process is gone, and to recover, before the next one leaves. Its report in the same
-second may still count both. A member that leaves without draining relies on that report alone, and so does one whose
-processes are not all there. They also wait until all other losses are in it.
+second may still count both. A member that leaves without draining relies on that report alone, so it also waits until
+all other losses are in it. A drained one whose processes are not all there waits until its own loss would be in it.
 
 The time of the last release is in the status. If the operator stopped before it wrote that time, the StatefulSet that
 was scaled to zero shows the release: the wait then starts when the operator observes it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import inf, isinf
 
 import msgspec
@@ -55,15 +55,20 @@ def pause_before(facts: Facts, action: Release) -> float:
 
 
 def relies_on_count(facts: Facts, action: Release) -> bool:
-    """Return whether a member leaves only because of what the database counts as lost.
+    """Return whether a member leaves only because the database reports that it bears one more failure."""
+    counts, policy = facts.database is not None and facts.database.tolerance is not None, facts.obs.desired.replacement
+    return counts and action.member in policy.undrained - policy.accepted
 
-    One whose processes are not all there is proved empty by their addresses. The disaster this prevents: a user scales
-    its StatefulSet to zero twice, and the operator misses the pod in between. The database knows of no data at the
-    address of the first pod, because the data moved with the member to that of the second one.
+
+def proved_by_addresses(facts: Facts, action: Release) -> bool:
+    """Return whether a drained member was proved empty by addresses, because its processes are not all there.
+
+    The disaster this prevents: a user scales its StatefulSet to zero twice, and the operator misses the pod in between.
+    The database knows of no data at the address of the first pod, because the data moved with the member to that of the
+    second one. It counts what it misses a moment later.
     """
     counts, policy = facts.database is not None and facts.database.tolerance is not None, facts.obs.desired.replacement
-    trusted = action.member in policy.undrained or not facts.joined(action.member)
-    return counts and trusted and action.member not in policy.accepted
+    return counts and action.member not in policy.undrained | policy.accepted and not facts.joined(action.member)
 
 
 def obstacles(facts: Facts, action: Release) -> Iterator[tuple[float, str]]:
@@ -73,7 +78,10 @@ def obstacles(facts: Facts, action: Release) -> Iterator[tuple[float, str]]:
         start = rfc3339(last + pause)
         yield last + pause, f"another member left at {rfc3339(last)}, and the next one leaves no earlier than {start}"
     if relies_on_count(facts, action):
-        yield from uncounted(facts)
+        yield from uncounted(facts, losses(facts))
+        yield from just_allowed(facts, action.member)
+    elif proved_by_addresses(facts, action):
+        yield from uncounted(facts, absences(facts, [action.member]))
         yield from just_allowed(facts, action.member)
 
 
@@ -91,8 +99,8 @@ def just_allowed(facts: Facts, name: str) -> Iterator[tuple[float, str]]:
     yield counted, f"{said}: by {rfc3339(counted)} it counts the losses that it does not count yet"
 
 
-def uncounted(facts: Facts) -> Iterator[tuple[float, str]]:
-    """Yield until when the database may not count the loss of a member, with the reason.
+def uncounted(facts: Facts, lost: Iterable[tuple[float, str]]) -> Iterator[tuple[float, str]]:
+    """Yield until when the database may not count these losses, with the reason.
 
     It counts none in a zone in maintenance. The disasters this prevents: the members of a zone have lost their disks
     during its maintenance, a member of another zone leaves without draining, and it has the last copies. Or the only
@@ -100,7 +108,7 @@ def uncounted(facts: Facts) -> Iterator[tuple[float, str]]:
     member of a zone in maintenance leaves without draining, then one of another zone, and both copies are lost.
     """
     end = maintenance_end(facts)
-    for since, text in losses(facts):
+    for since, text in lost:
         counted = max(since, end or since) + COUNTED
         if isinf(counted):
             yield counted, f"{text}, and the database counts it after the maintenance of its zone"
@@ -113,9 +121,14 @@ def losses(facts: Facts) -> Iterator[tuple[float, str]]:
     last = last_removal(facts)
     if last is not None:
         yield last, f"another member left at {rfc3339(last)}"
-    for name in sorted(facts.obs.records):
+    yield from absences(facts, sorted(facts.obs.records))
+
+
+def absences(facts: Facts, names: Iterable[str]) -> Iterator[tuple[float, str]]:
+    """Yield which of these members are recorded and do not serve, each with the time since which it does not."""
+    for name in names:
         member = facts.members.get(name)
-        if facts.joined(name) or not (member is None or facts.holds_data(member)):
+        if name not in facts.obs.records or facts.joined(name) or not (member is None or facts.holds_data(member)):
             continue
         times = facts.obs.since if name in facts.obs.stopped else facts.obs.away
         yield times.get(name, facts.now), f"{name} does not serve"

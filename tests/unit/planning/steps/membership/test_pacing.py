@@ -11,7 +11,7 @@ from stateward.api.kinds.status import ClusterStatus
 from stateward.planning.facts.facts import Facts, derive
 from stateward.planning.model import actions as a
 from stateward.planning.model.intent import StepResult
-from stateward.planning.model.observation import Claim, Database, Record, Ref, Replacement, Unknown
+from stateward.planning.model.observation import Claim, Database, Observation, Record, Ref, Replacement, Unknown
 from stateward.planning.model.times import rfc3339
 from stateward.planning.plan import plan
 from stateward.planning.report.status import status
@@ -253,6 +253,15 @@ def test_a_member_that_was_lost_a_moment_ago_leaves_when_the_database_tells_what
     assert part.actions == ((LEAVES,) if accepted else ())
 
 
+def without_processes(seen: Observation, there: str = "none") -> Observation:
+    """Return a cluster of whose last member all, some or no processes are in the database."""
+    assert isinstance(seen.database, Database)
+    nodes = {name: node for name, node in seen.database.nodes.items() if name != "hot-2" or there == "all"}
+    partial = {"hot-2": "1"} if there == "some" else {}
+    away = {"hot-2": NOW - 900.0, **seen.away}
+    return replace(seen, database=replace(seen.database, nodes=nodes, partial=partial), away=away)
+
+
 @pytest.mark.parametrize("there", ["all", "some", "none"])
 @pytest.mark.parametrize(
     ("since", "tolerance", "leaves"), [(None, 1, False), (50.0, 1, False), (COUNTED, 1, True), (None, None, True)]
@@ -261,16 +270,31 @@ def test_a_drained_member_without_all_processes_leaves_when_the_database_would_c
     since: float | None, tolerance: int | None, there: str, *, leaves: bool
 ) -> None:
     """It was proved empty by the address of an earlier pod: the database knows of data at its last address only."""
-    seen = beside_loss(tolerance, undrained=False).obs
-    assert isinstance(seen.database, Database)
+    seen = without_processes(beside_loss(tolerance, undrained=False).obs, there)
     waits = {} if since is None else {"hot-2 RemovalPaced": NOW - since}
-    if there != "all":
-        nodes = {name: node for name, node in seen.database.nodes.items() if name != "hot-2"}
-        partial = {"hot-2": "1"} if there == "some" else {}
-        seen = replace(seen, database=replace(seen.database, nodes=nodes, partial=partial))
-    facts = derive(replace(seen, waits=waits, away={"hot-2": NOW - 900.0}), NOW)
-    part = limit_releases(facts, StepResult(actions=(LEAVES,)))
+    part = limit_releases(derive(replace(seen, waits=waits), NOW), StepResult(actions=(LEAVES,)))
     assert bool(part.actions) == (leaves or there == "all")
+
+
+@pytest.mark.parametrize(
+    ("known", "leaves"),
+    [
+        ({}, True),
+        ({"away": {"hot-0": NOW, "hot-2": NOW - COUNTED}}, True),
+        ({"away": {"hot-2": NOW - 5.0}}, False),
+        ({"maintenance": "z"}, False),
+        ({"maintenance_end": NOW - 60.0}, False),
+        ({"last_removal": NOW - 60.0}, True),
+        ({"records": {}}, True),
+    ],
+)
+def test_a_drained_member_without_processes_waits_for_its_own_loss_only(
+    known: dict[str, object], *, leaves: bool
+) -> None:
+    """Another member that stops and starts every minute would keep it without a limit, and is replaced only after it."""
+    seen = without_processes(beside_loss(known=known, undrained=False).obs)
+    part = limit_releases(derive(seen, NOW), StepResult(actions=(LEAVES,)))
+    assert bool(part.actions) == leaves
 
 
 def test_a_drained_member_does_not_wait_for_what_one_without_draining_waits_for() -> None:
