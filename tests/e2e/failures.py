@@ -99,7 +99,7 @@ async def a_machine_that_stays_away(subject: Subject, sandbox: Sandbox, operator
 
     async with subject.watched():
         with away(sandbox, machine):
-            whole = await subject.clusters.until(subject.name, replaced, seconds=900)
+            whole = await subject.clusters.until(subject.name, replaced, seconds=1200)
             assert len(ready(whole) - lost) == subject.members
         await subject.clusters.until(subject.name, lambda c: all(gone(c, name) for name in lost), seconds=300)
     assert lost.isdisjoint(await subject.versions())

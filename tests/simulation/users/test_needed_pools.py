@@ -7,7 +7,7 @@ import pytest
 
 from stateward.api.values.base import Json
 from stateward.simulation.users.drawn_edits import DrawnEdit
-from stateward.simulation.users.needed_pools import needed_pools
+from stateward.simulation.users.needed_pools import needed_members, needed_pools
 from tests.simulation.scenario import Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
@@ -65,3 +65,21 @@ async def test_a_pool_is_restored_as_it_was_last_also_if_the_edit_that_added_it_
         scenario.user.resolve_waits()
         assert [pool["name"] for pool in scenario.user.spec["pools"]] == ["managers", "hot", "more"]
         assert scenario.user.spec["pools"][2]["replicas"] == 1
+
+
+async def test_a_member_whose_replacement_is_to_be_taken_back_is_kept() -> None:
+    with Scenario(managers(1), hot(3)).logged() as scenario:
+        scenario.user.create()
+        requests = {"replaceWithoutDraining": ["logs-hot-0", "logs-hot-1"], "keep": ["logs-hot-2"]}
+        scenario.user.set("members requested", members=requests)
+        resource = scenario.world.resource()
+        assert resource is not None
+        text = "it can only be used with logs-hot-1 in members.keep and 3 members of pool hot"
+        waits = [{"subject": "logs-hot-1", "reason": reason, "message": text} for reason in ("PoolNeeded", "Missing")]
+        scenario.world.context.change(resource, ("status",), {"waiting": waits})
+        scenario.user.resolve_waits()
+        assert scenario.user.spec["members"] == {
+            "replaceWithoutDraining": ["logs-hot-0"],
+            "keep": ["logs-hot-2", "logs-hot-1"],
+        }
+        assert needed_members(waits[1:]) == []

@@ -7,6 +7,7 @@ from copy import deepcopy
 from stateward.api.values.base import Json
 
 _MEMBERS = re.compile(r"(\d+) members? of pool ")
+_KEPT = re.compile(r"(\S+) in members\.keep")
 
 
 def needed_pools(
@@ -27,6 +28,12 @@ def needed_pools(
         if name in found:
             _correct(found[name], wait["message"], manager)
     return list(found.values())
+
+
+def needed_members(waits: Iterable[Json]) -> list[str]:
+    """Return the members whose replacement waits of the reason `PoolNeeded` ask to take back, with `members.keep`."""
+    found = (name for wait in waits if wait["reason"] == "PoolNeeded" for name in _KEPT.findall(wait["message"]))
+    return sorted({*found})
 
 
 def _correct(pool: Json, message: str, manager: str) -> None:

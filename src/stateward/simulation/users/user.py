@@ -13,7 +13,7 @@ from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.users.drawn_edits import DrawnEdit, draw
 from stateward.simulation.users.edits import EDITS, Draft, Edit
 from stateward.simulation.users.member_requests import CLEARED_REQUESTS, MEMBER_EDITS, REQUESTS, Annotations, Request
-from stateward.simulation.users.needed_pools import needed_pools
+from stateward.simulation.users.needed_pools import needed_members, needed_pools
 from stateward.simulation.users.profiles import PROFILE_EDITS
 from stateward.simulation.users.scaling_edits import SCALING_EDITS
 from stateward.simulation.users.unplaceable_edits import UNPLACEABLE_EDITS, make_placeable
@@ -177,6 +177,7 @@ class User:
         self._replace_undrained(
             [wait["subject"] for wait in waits if wait["reason"] in NEVER_JOIN and REPLACE in wait["message"]]
         )
+        self._keep(needed_members(waits))
         version = self._reachable()
         if version != self.spec["version"] and any(wait["reason"] in DOWNGRADES for wait in waits):
             self.set("refused downgrade withdrawn", version=version)
@@ -197,6 +198,15 @@ class User:
             kept["replace"] = [name for name in requests.get("replace", []) if name not in more]
             kept["replaceWithoutDraining"] = [*listed, *more]
             self._apply("members that never joined replaced", {**deepcopy(self.spec), "members": kept})
+
+    def _keep(self, members: list[str]) -> None:
+        """Keep members that are being replaced, and whose volumes are needed."""
+        requests = part(self.spec, "members")
+        more = sorted({*members} - {*requests.get("keep", [])})
+        if more:
+            kept = {key: [name for name in listed if name not in more] for key, listed in requests.items()}
+            kept["keep"] = [*requests.get("keep", []), *more]
+            self._apply("needed members kept", {**deepcopy(self.spec), "members": kept})
 
     def _reduce_copies(self, *, refused: bool, settled: bool) -> None:
         """Let indices adapt their copies if they need more members than there are or will be.

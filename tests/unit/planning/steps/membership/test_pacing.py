@@ -291,7 +291,7 @@ def test_a_drained_member_without_all_processes_leaves_when_the_database_would_c
 def test_a_drained_member_without_processes_waits_for_its_own_loss_only(
     known: dict[str, object], *, leaves: bool
 ) -> None:
-    """Another member that stops and starts every minute would keep it without a limit, and is replaced only after it."""
+    """Another member that stops and starts every minute would keep it without a limit."""
     seen = without_processes(beside_loss(known=known, undrained=False).obs)
     part = limit_releases(derive(seen, NOW), StepResult(actions=(LEAVES,)))
     assert bool(part.actions) == leaves
