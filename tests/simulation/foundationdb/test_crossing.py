@@ -8,6 +8,7 @@ import pytest
 
 from stateward.api.values import names
 from stateward.api.values.base import Json
+from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.foundationdb.scenario import PODS, SETS, Scenario, pools
@@ -274,6 +275,20 @@ async def test_a_member_whose_machine_is_lost_just_before_the_switch_may_be_repl
         scenario.edit(members={"replace": ["logs-storage-1"]})
         assert await scenario.settled(7200.0), scenario.doing
         assert "logs-storage-1" not in scenario.members()
+        arrived(scenario)
+
+
+async def test_the_only_coordinator_gets_another_pod_just_before_the_switch() -> None:
+    """No other process talks to it, and the database answers only after the switch, which waited for that."""
+    with Scenario(agents=True, redundancy="single").logged() as scenario:
+        await scenario.begin()
+        (only,) = scenario.coordinators()
+        scenario.edit(version=NEW)
+        assert await scenario.until(lambda: switched(scenario), 7200.0), scenario.doing
+        pod = scenario.world.store.get(PODS, Key(NAMESPACE, names.pod(only)))
+        assert pod is not None
+        scenario.world.server.delete(PODS, pod.key, DeleteOptions(Preconditions(pod.uid)))
+        assert await scenario.settled(7200.0), scenario.doing
         arrived(scenario)
 
 

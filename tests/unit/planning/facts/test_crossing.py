@@ -12,6 +12,7 @@ from stateward.planning.facts.facts import derive
 from stateward.planning.facts.protocol import PROGRAM, PROGRAMS
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
+from stateward.planning.model.database import UNANSWERED
 from stateward.planning.model.phase import Phase
 from stateward.planning.plan import Plan, plan
 
@@ -146,6 +147,27 @@ def test_the_switch_waits_for_a_healthy_database() -> None:
     found = made(msgspec.structs.replace(obs, database=sick))
     assert "DatabaseNotReady" in reasons(found)
     assert not [x for x in found.actions if isinstance(x, a.SetPhase | a.StopProcess)]
+
+
+@pytest.mark.parametrize(
+    ("first", "silent", "running", "goes"),
+    [
+        (SWITCHED, 60.0, True, True),
+        (SWITCHED, 59.0, True, False),
+        (BESIDE, 60.0, True, False),
+        (SWITCHED, 60.0, False, False),
+    ],
+)
+def test_the_switch_goes_on_without_a_database_only_if_a_member_runs_the_new_programs_already(
+    first: Mapping[str, str], silent: float, *, running: bool, goes: bool
+) -> None:
+    """The only coordinator got another pod: no other process talked to it, and the switch waited for the database."""
+    parted = member(0, first, SWITCHED, running=running)
+    obs = seen(parted, member(1, BESIDE, SWITCHED), member(2, BESIDE, SWITCHED))
+    found = made(msgspec.structs.replace(obs, database=o.Unknown("silent"), waits={f"c {UNANSWERED}": NOW - silent}))
+    phases = [x.phase for x in found.actions if isinstance(x, a.SetPhase)]
+    assert set(phases) == ({Phase.SCHEDULE_COORDINATED} if goes else set())
+    assert ("DatabaseNotReady" in reasons(found)) is not goes
 
 
 def test_a_sent_command_is_not_reverted_because_a_member_is_missing_for_a_moment() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from stateward.planning.facts.change import change_of, downgrade_problem, staged
 from stateward.planning.facts.facts import OVERDUE, Facts
+from stateward.planning.facts.protocol import runs_new_programs
 from stateward.planning.model.actions import Action
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import Effect, Member, Process, ProtocolSwitch, Unknown
@@ -143,11 +144,22 @@ def switch(facts: Facts) -> StepResult:
     mine = [m for m in facts.obs.members if m.pool in facts.pools and m.workload is not None]
     why = f"all processes change to {facts.obs.desired.version} at one moment"
     unwritten: tuple[Action, ...] = tuple(stage(facts, m, why) for m in mine if not staged(facts, m))
-    doubt = health_problem(facts)
+    doubt = None if is_parted(facts, mine) else health_problem(facts)
     text = f"all processes change to {facts.obs.desired.version} at one moment, and not while {doubt}"
     return StepResult(
         actions=unwritten, waits=() if unwritten or doubt is None else (Wait(facts.obs.name, "DatabaseNotReady", text),)
     )
+
+
+def is_parted(facts: Facts, members: Sequence[Member]) -> bool:
+    """Return whether the database does not answer while a member runs the new programs already, and others do not.
+
+    Its data may have their version, so only the change of the others lets them talk to it again. The disaster this
+    prevents: all next templates are written, the process of the only coordinator crashes, its next pod has the new
+    programs, and the change of the others waits for a database that waits for this change.
+    """
+    running = (m for m in members if m.pod is not None and m.pod.running and facts.pools[m.pool].crossings)
+    return facts.unanswered and any(runs_new_programs(facts.pools[m.pool], m) for m in running)
 
 
 def unprepared(facts: Facts, member: Member) -> Wait | None:
