@@ -132,6 +132,12 @@ async def test_a_member_of_foundationdb_is_not_released_before_another_one_is_th
     member = storage_members(run)[0]
     assert let_go(run.watchdog, run.world.clusters, member) == ["d"]
     run.processes[0].kill()
+    # Before the database is created, none serves.
+    (database,) = run.world.foundationdb.databases.values()
+    assert database.cluster is not None
+    database.cluster.state.configuration.clear()
+    run.watchdog.violations.clear()
+    assert let_go(run.watchdog, run.world.clusters, member) == []
 
 
 def storage_members(run: Run) -> list[Stored]:

@@ -172,6 +172,11 @@ class Member(Struct, frozen=True):
         return self.workload is not None and self.workload.replicas > 0 and not self.workload.terminating
 
     @property
+    def orphaned(self) -> bool:
+        """Whether its pod runs on although its StatefulSet was deleted."""
+        return self.workload is None and self.pod is not None and not self.pod.terminating
+
+    @property
     def present(self) -> bool:
         """Whether it has more than a kept volume."""
         return self.workload is not None or self.pod is not None

@@ -117,7 +117,7 @@ def too_few(departure: Departure) -> str:
     A member that does not serve may leave once the others have ever joined. A member that was never placed holds no
     data, and may leave before its replacement exists; so may one that has lost all that it had.
     """
-    if departure.workload.uid not in departure.served or has_nothing(departure):
+    if departure.workload.uid not in departure.served or has_nothing(departure) or is_first(departure):
         return ""
     spared = part(departure.spec, "update").get("surge") == "Preferred"
     mine = [p for p in items(departure.spec, "pools") if p["name"] == departure.pool]
@@ -145,6 +145,13 @@ def has_nothing(departure: Departure) -> bool:
     placed = pod is not None and "nodeName" in pod.doc["spec"]
     known = knowledge is not None and departure.member in knowledge.seen
     return claim is None and not placed and not known
+
+
+def is_first(departure: Departure) -> bool:
+    """Return whether FoundationDB has no database yet: processes are ready as soon as they listen, and none serves."""
+    ensembles = departure.world.foundationdb.databases.values()
+    created = any(each.cluster is not None and each.cluster.state.configuration for each in ensembles)
+    return departure.world.product.kind is not departure.world.kind and not created
 
 
 def roles_of(departure: Departure) -> dict[str, frozenset[str]]:

@@ -76,7 +76,7 @@ def decommission(facts: Facts, leaving: Mapping[str, str], scaling: Scale, depar
     losses = would_lose(facts, given_up)
     holding = {name for name in to_move if to_move[name]} | losses.keys() - facts.obs.desired.replacement.accepted
     resignation = next_to_lose_vote(facts, going, frozenset(leaving), holding)
-    needed = {m.name: still_needed(facts, m) for m in going if m.alive and m.name not in departures.end}
+    needed = {m.name: still_needed(facts, m) for m in going if is_needed(facts, m, departures)}
     for member in going:
         why, held = leaving[member.name], needed.get(member.name)
         if member in given_up:
@@ -135,10 +135,11 @@ def hold_back(
     facts: Facts, staying: list[Member], departures: Departures, scaling: Scale
 ) -> tuple[list[Member], StepResult]:
     """Return the intents and waits of members that may not leave now."""
-    new = [m for m in staying if not database_knows_departure(facts, m) and m.alive]
+    running = [m for m in staying if m.alive or m.orphaned]
+    new = [m for m in running if not database_knows_departure(facts, m)]
     starting = bool(departures.awaited) and not departures.stuck
     early = [m for m in new if starting and m.name != departures.room]
-    later = [m for m in staying if m.alive and (m in early or m.name not in departures.begin)]
+    later = [m for m in running if m in early or m.name not in departures.begin]
     reason = departures.awaited or "fewer members than the spec asks for would be left"
     part = hold_leaving(
         later, "NewMemberStuck" if departures.stuck else "SuccessorNotJoined", reason, stalled=departures.stuck
@@ -152,6 +153,16 @@ def hold_back(
     return later + blocked, merge(part, hold_leaving(blocked, "ShrinkRefused", problem, stalled=True))
 
 
+def is_needed(facts: Facts, member: Member, departures: Departures) -> bool:
+    """Return whether a member that runs may not end now; a pod without a StatefulSet ends only while none is down.
+
+    The disaster this prevents: a user deletes the StatefulSet of a leaving member, but not its pod, and this pod is
+    deleted while another member is down, or before its successor has joined.
+    """
+    early = (member.alive or member.orphaned) and member.name not in departures.end
+    return early or (member.orphaned and member.name in facts.up and bool(facts.down - {member.name}))
+
+
 def still_needed(facts: Facts, member: Member) -> str:
     """Return why a member that may leave is needed for now: others of its pool do not serve, as a clause."""
     absent = (m for m in facts.obs.members if m.alive and m.name not in facts.up | facts.obs.stopped)
@@ -159,6 +170,8 @@ def still_needed(facts: Facts, member: Member) -> str:
     others = others or sorted(facts.down - {member.name})
     if not others:
         return "fewer members than the spec asks for would serve without this member"
+    if member.orphaned:
+        return f"{others[0]} does not serve, and the StatefulSet of {member.name} was deleted without its pod"
     return f"{others[0]} does not serve, and without {member.name} fewer members than the spec asks for would serve"
 
 

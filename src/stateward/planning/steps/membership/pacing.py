@@ -14,7 +14,7 @@ from math import inf, isinf
 import msgspec
 
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.actions import Action, Release
+from stateward.planning.model.actions import Action, DeletePod, Release
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Effect, Member
 from stateward.planning.model.times import rfc3339
@@ -22,13 +22,16 @@ from stateward.planning.model.times import rfc3339
 COUNTED = 120.0
 """Seconds until a database that reports no places of copies counts a loss. FoundationDB takes a minute
 (`DATA_DISTRIBUTION_FAILURE_REACTION_TIME`), and the rest is for its report."""
+ENDS = (Release, DeletePod)
+"""Actions that end the process of a leaving member: the second one if its StatefulSet was deleted without its pod."""
 PACED = "RemovalPaced"
 """Reason of the wait of a member that leaves later."""
 
 
 def limit_releases(facts: Facts, part: StepResult) -> StepResult:
     """Return the steps of leaving members, with at most one release that is paced, and none before its time."""
-    going = [a for a in part.actions if isinstance(a, Release) and needs_recovery(facts, facts.members[a.member])]
+    ends = (a for a in part.actions if isinstance(a, ENDS))
+    going = [a for a in ends if needs_recovery(facts, facts.members[a.member])]
     paced = [action for action in going if pause_before(facts, action)]
     starts = {action.member: max(((facts.now, ""), *obstacles(facts, action))) for action in paced}
     ready = [action for action in paced if starts[action.member][0] <= facts.now]
@@ -36,7 +39,7 @@ def limit_releases(facts: Facts, part: StepResult) -> StepResult:
     for action in ready[1:]:
         start = rfc3339(facts.now + pause_before(facts, action))
         later[action.member] = f"{ready[0].member} leaves first, and the next one leaves no earlier than {start}"
-    actions: tuple[Action, ...] = tuple(a for a in part.actions if not (isinstance(a, Release) and a.member in later))
+    actions: tuple[Action, ...] = tuple(a for a in part.actions if not (isinstance(a, ENDS) and a.member in later))
     waits = [StepResult(waits=(Wait(n, PACED, f"{n} leaves later: {why}"),)) for n, why in later.items()]
     intents = [
         StepResult(intents=intents_for(State.LEAVING, [facts.members[n]], Effect.REPLACE, f"{{}} leaves later: {why}"))
@@ -45,7 +48,7 @@ def limit_releases(facts: Facts, part: StepResult) -> StepResult:
     return merge(msgspec.structs.replace(part, actions=actions), *intents, *waits)
 
 
-def pause_before(facts: Facts, action: Release) -> float:
+def pause_before(facts: Facts, action: Release | DeletePod) -> float:
     """Return the seconds between the last release and this one.
 
     The disaster this prevents: all storage members of FoundationDB are replaced without draining; within the minute in
@@ -54,13 +57,13 @@ def pause_before(facts: Facts, action: Release) -> float:
     return max(facts.obs.desired.wait_between_removals, COUNTED if relies_on_count(facts, action) else 0.0)
 
 
-def relies_on_count(facts: Facts, action: Release) -> bool:
+def relies_on_count(facts: Facts, action: Release | DeletePod) -> bool:
     """Return whether a member leaves only because the database reports that it bears one more failure."""
     counts, policy = facts.database is not None and facts.database.tolerance is not None, facts.obs.desired.replacement
     return counts and action.member in policy.undrained - policy.accepted
 
 
-def proved_by_addresses(facts: Facts, action: Release) -> bool:
+def proved_by_addresses(facts: Facts, action: Release | DeletePod) -> bool:
     """Return whether a drained member was proved empty by addresses, because its processes are not all there.
 
     The disaster this prevents: a user scales its StatefulSet to zero twice, and the operator misses the pod in between.
@@ -71,7 +74,7 @@ def proved_by_addresses(facts: Facts, action: Release) -> bool:
     return counts and action.member not in policy.undrained | policy.accepted and not facts.joined(action.member)
 
 
-def obstacles(facts: Facts, action: Release) -> Iterator[tuple[float, str]]:
+def obstacles(facts: Facts, action: Release | DeletePod) -> Iterator[tuple[float, str]]:
     """Yield the times before which a member may not go, in seconds since the epoch, each with the reason."""
     last, pause = last_removal(facts), pause_before(facts, action)
     if last is not None:
@@ -165,7 +168,7 @@ def has_lost_data(facts: Facts, member: Member) -> bool:
 
 def is_recent_release(facts: Facts, member: Member) -> bool:
     """Return whether the member was released, counts for the wait, and still has objects."""
-    return member.present and not member.alive and needs_recovery(facts, member)
+    return member.present and not (member.alive or member.orphaned) and needs_recovery(facts, member)
 
 
 def needs_recovery(facts: Facts, member: Member) -> bool:

@@ -22,8 +22,7 @@ NOT_DRAINED = "it was scaled to zero before its data had left it"
 def release(facts: Facts, member: Member, why: str) -> StepResult:
     """Let a member go: scale it to zero, and when its pod is gone, forget it.
 
-    A pod whose StatefulSet was deleted without it has nothing that ends it. One that leaves without draining may go
-    only with the pauses of `pacing`, so it stays.
+    A pod whose StatefulSet was deleted without it has nothing that ends it, so it is deleted.
     """
     pod, workload = member.pod, member.workload
     if not member.alive and pod is None:
@@ -31,9 +30,8 @@ def release(facts: Facts, member: Member, why: str) -> StepResult:
     actions: tuple[Action, ...] = ()
     if member.alive and workload is not None:
         actions = (Release(why=why, member=member.name, workload=workload.ref),)
-    elif pod is not None and workload is None and not pod.terminating:
-        drained = member.name not in facts.obs.desired.replacement.undrained
-        actions = (DeletePod(why=why, member=member.name, pod=pod.ref),) if drained else ()
+    elif pod is not None and member.orphaned:
+        actions = (DeletePod(why=why, member=member.name, pod=pod.ref),)
     text = f"{{}} holds no data without another copy, and leaves ({why})"
     return StepResult(actions=actions, intents=intents_for(State.LEAVING, [member], Effect.REPLACE, text))
 

@@ -61,7 +61,7 @@ class Departures(Struct, frozen=True):
 
 def departures(facts: Facts, scaling: Scale) -> Departures:
     """Return which of the members that leave may do so now."""
-    leaving = [facts.members[name] for name in scaling.leaving if facts.members[name].alive]
+    leaving = [m for name in scaling.leaving if (m := facts.members[name]).alive or m.orphaned]
     strangers = frozenset(m.name for m in leaving if not has_joined(facts, m))
     leaving = leaving_order(facts, [m for m in leaving if m.name not in strangers])
     serving = facts.up | facts.obs.stopped
@@ -89,9 +89,8 @@ def leaving_order(facts: Facts, leaving: Iterable[Member]) -> list[Member]:
 
 def members_to_spare(facts: Facts, leaving: Sequence[Member], counted: Collection[str]) -> frozenset[str]:
     """Return the members that may leave, in order, so that enough of the `counted` members stay for the spec."""
-    there = Counter(
-        place for m in facts.obs.members if m.alive and m.name in counted for place in counted_places(facts, m)
-    )
+    stays = [m for m in facts.obs.members if m.name in counted and (m.alive or m in leaving)]
+    there = Counter(place for m in stays for place in counted_places(facts, m))
     wanted = demand(facts)
     found: set[str] = set()
     for member in leaving:

@@ -11,7 +11,7 @@ from stateward.planning.steps.membership.automatic_scaling import Reading, at_re
 from stateward.planning.steps.membership.decommission import still_needed, would_lose
 from stateward.planning.steps.membership.scale import replacements, scale
 from tests.unit.planning.chaos import NOW
-from tests.unit.planning.pools import hot, managers, mixed
+from tests.unit.planning.pools import gateway, hot, managers, mixed
 from tests.unit.planning.safety.test_choice import facts_of
 from tests.unit.planning.world import GIB, settled
 
@@ -305,3 +305,28 @@ def test_a_pod_that_lost_its_stateful_set_is_deleted_when_its_member_may_go(read
             x for x in plan(replace(seen, members=(*others, left)), world.now).actions if isinstance(x, a.DeletePod)
         ]
         assert [x.pod for x in deleted] == ([] if terminating else [pod.ref])
+
+
+@pytest.mark.parametrize(
+    ("missing", "waits"),
+    [("nothing", set()), ("another member", {"TooFewServing"}), ("its successor", {"SuccessorNotJoined"})],
+)
+def test_a_pod_that_lost_its_stateful_set_is_deleted_only_when_a_member_could_be_released(
+    missing: str, waits: set[str]
+) -> None:
+    """It was deleted while two other members were down."""
+    world, name = settled(managers(), hot(3), gateway(1), indices=((2,), (2,))), "c-hot-2"
+    if missing == "its successor":
+        name = "c-gateway-0"
+        world.edit(pools=[managers(), hot(3), gateway(1, storage_class="fast")], unschedulable={"c-gateway-1"}).tick()
+    else:
+        world.edit(pools=[managers(), hot(2), gateway(1)]).until(lambda w: w.did(a.Release) == ["c-hot-2"])
+    if missing == "another member":
+        world.kill("c-gateway-0")
+    seen = world.observe()
+    member = next(m for m in seen.members if m.name == name)
+    assert member.pod is not None
+    left = replace(member, workload=None, pod=replace(member.pod, ready=True, terminating=False))
+    made = plan(replace(seen, members=(*(m for m in seen.members if m is not member), left)), world.now)
+    assert [x.member for x in made.actions if isinstance(x, a.DeletePod)] == ([] if waits else [name])
+    assert {w.reason for w in made.waits if w.subject == name} == waits
