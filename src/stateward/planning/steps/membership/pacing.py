@@ -32,9 +32,9 @@ def limit_releases(facts: Facts, part: StepResult) -> StepResult:
     """Return the steps of leaving members, with at most one release that is paced, and none before its time."""
     ends = (a for a in part.actions if isinstance(a, ENDS))
     going = [a for a in ends if needs_recovery(facts, facts.members[a.member])]
-    paced = [action for action in going if pause_before(facts, action)]
+    paced = [action for action in going if pause_before(facts, action) or proved_by_addresses(facts, action)]
     starts = {action.member: max(((facts.now, ""), *obstacles(facts, action))) for action in paced}
-    ready = [action for action in paced if starts[action.member][0] <= facts.now]
+    ready = [a for a in paced if starts[a.member][0] <= facts.now and pause_before(facts, a)]
     later = {name: why for name, (start, why) in starts.items() if start > facts.now}
     for action in ready[1:]:
         start = rfc3339(facts.now + pause_before(facts, action))

@@ -288,11 +288,13 @@ def test_a_drained_member_without_all_processes_leaves_when_the_database_would_c
         ({"records": {}}, True),
     ],
 )
+@pytest.mark.parametrize("pause", [5.0, 0.0])
 def test_a_drained_member_without_processes_waits_for_its_own_loss_only(
-    known: dict[str, object], *, leaves: bool
+    pause: float, known: dict[str, object], *, leaves: bool
 ) -> None:
     """Another member that stops and starts every minute would keep it without a limit."""
     seen = without_processes(beside_loss(known=known, undrained=False).obs)
+    seen = replace(seen, desired=replace(seen.desired, wait_between_removals=pause))
     part = limit_releases(derive(seen, NOW), StepResult(actions=(LEAVES,)))
     assert bool(part.actions) == leaves
 
