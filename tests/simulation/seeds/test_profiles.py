@@ -103,11 +103,18 @@ def test_a_storm_finds_that_the_operator_trusts_a_database_without_data_distribu
         """Take the first answer for the truth: the two minutes of others hide most of what this storm shows."""
         yield from ()
 
-    monkeypatch.setattr(exclusion, "blind_distribution_problem", trusting)
-    monkeypatch.setattr(pacing, "just_allowed", at_once)
-    for seed in range(1, TRIES + 1):
+    def problems(seed: int) -> list[str]:
         outcome = attempt(seed, Plan(engine="foundationdb", chaos=HOURS * 3600, profile="data distribution off"))
-        if any("released while it has data" in str(violation) for violation in outcome.violations):
+        return [str(violation) for violation in outcome.violations]
+
+    monkeypatch.setattr(pacing, "just_allowed", at_once)
+    # About one seed in 150 shows it: the range begins shortly before such a one.
+    for seed in range(100, 100 + TRIES):
+        with monkeypatch.context() as without:
+            without.setattr(exclusion, "blind_distribution_problem", trusting)
+            found = any("released while it has data" in text for text in problems(seed))
+        if found:
+            assert not problems(seed)
             return
     pytest.fail(f"not found in {TRIES} seeds")
 
