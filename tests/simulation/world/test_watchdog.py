@@ -3,11 +3,9 @@
 import asyncio
 
 import pytest
-from msgspec import structs
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values import names
-from stateward.api.values.base import Json
 from stateward.engines.connection.base import Call
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.kube.client.client import DeleteOptions, Preconditions
@@ -21,14 +19,12 @@ from stateward.simulation.campaign.run import Plan, Run
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.http import Rates, Wire, WorldTransport
 from stateward.simulation.opensearch.shards import State
-from stateward.simulation.properties.departures import Departure, departure_problems
 from stateward.simulation.properties.invariants import Watchdog
-from stateward.simulation.properties.operator_knowledge import DatabaseKnowledge, known_database
 from stateward.simulation.users.foundationdb_edits import VERSIONS
 from stateward.simulation.users.foundationdb_pools import pool_of
 from stateward.simulation.world.foundationdb_shell import ObservingEngine, WorldShell
 from stateward.simulation.world.world import NAMESPACE
-from tests.simulation.scenario import CLAIMS, PODS, SECRETS, SETS, Scenario, hot, managers
+from tests.simulation.scenario import PODS, SECRETS, SETS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
 
@@ -132,12 +128,15 @@ async def test_a_member_of_foundationdb_is_not_released_before_another_one_is_th
     member = storage_members(run)[0]
     assert let_go(run.watchdog, run.world.clusters, member) == ["d"]
     run.processes[0].kill()
-    # Before the database is created, none serves.
+
+
+async def test_before_foundationdb_has_a_database_no_member_serves_so_one_may_leave_first() -> None:
+    run = await foundationdb()
+    run.processes[0].kill()
     (database,) = run.world.foundationdb.databases.values()
     assert database.cluster is not None
     database.cluster.state.configuration.clear()
-    run.watchdog.violations.clear()
-    assert let_go(run.watchdog, run.world.clusters, member) == []
+    assert let_go(run.watchdog, run.world.clusters, storage_members(run)[0]) == []
 
 
 def storage_members(run: Run) -> list[Stored]:
@@ -174,53 +173,6 @@ async def test_a_member_that_the_database_does_not_list_does_not_serve_though_it
     (database,) = processes.databases.values()
     run.watchdog.ensemble_observed(database, True)
     assert let_go(run.watchdog, run.world.clusters, member) == []
-
-
-async def test_a_member_that_has_joined_while_kubernetes_saw_its_pod_not_ready_counts_when_an_absent_one_leaves() -> (
-    None
-):
-    with Scenario(managers(1), hot(2)).logged() as scenario:
-        await scenario.begin()
-        world, other = scenario.world, scenario.object(PODS, "logs-hot-1-0")
-        member = scenario.object(SETS, "logs-hot-0")
-        assert other is not None
-        assert member is not None
-        # Neither serves now, and the other one's pod was never ready.
-        conditions = [c | {"status": "False"} for c in other.doc["status"]["conditions"]]
-        world.context.change(other, ("status", "conditions"), conditions)
-        await asyncio.sleep(1.0)
-        known, now = known_database(scenario.database, world.now), world.now
-        known = structs.replace(known, nodes=known.nodes - {"logs-hot-0", "logs-hot-1"}, holders={}, copies={})
-        spec: Json = {"pools": [managers(1), hot(1)]}
-
-        def problems(knowledge: DatabaseKnowledge) -> list[str]:
-            left = Departure(world, member, Key(NAMESPACE, "logs"), now, knowledge, spec, {member.uid})
-            return [letter for letter, _ in departure_problems(left)]
-
-        assert problems(known) == []
-        assert problems(structs.replace(known, seen=known.seen - {"logs-hot-1"})) == ["d"]
-
-
-@pytest.mark.parametrize("left", ["", "claim", "pod", "record"])
-async def test_a_member_that_lost_its_volume_with_an_earlier_cluster_may_leave_before_others_join(*, left: str) -> None:
-    with Scenario(managers(1), hot(2)).logged() as scenario:
-        await scenario.begin()
-        scenario.process.kill()
-        world, member, other = scenario.world, scenario.object(SETS, "logs-hot-0"), scenario.object(SETS, "logs-hot-1")
-        assert member is not None
-        assert other is not None
-        for kind, name, keeps in ((PODS, "logs-hot-0-0", "pod"), (CLAIMS, "data-logs-hot-0", "claim")):
-            stored = scenario.object(kind, name)
-            assert stored is not None
-            if left != keeps:
-                world.store.remove(stored)
-        await asyncio.sleep(1.0)
-        known = known_database(scenario.database, world.now)
-        seen = known.seen if left == "record" else known.seen - {"logs-hot-0"}
-        known = structs.replace(known, nodes=known.nodes - {"logs-hot-0"}, seen=seen, holders={}, copies={})
-        spec: Json = {"pools": [managers(1), hot(2)]}
-        leaving = Departure(world, member, Key(NAMESPACE, "logs"), world.now, known, spec, {member.uid, other.uid})
-        assert [letter for letter, _ in departure_problems(leaving)] == (["d"] if left else [])
 
 
 @pytest.mark.parametrize("process", ["log", "stateless"])

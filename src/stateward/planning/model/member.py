@@ -177,6 +177,11 @@ class Member(Struct, frozen=True):
         return self.workload is None and self.pod is not None and not self.pod.terminating
 
     @property
+    def unreleased(self) -> bool:
+        """Whether it runs until the operator ends it: its StatefulSet asks for its pod, or was deleted without it."""
+        return self.alive or self.orphaned
+
+    @property
     def present(self) -> bool:
         """Whether it has more than a kept volume."""
         return self.workload is not None or self.pod is not None

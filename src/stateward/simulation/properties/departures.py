@@ -117,7 +117,7 @@ def too_few(departure: Departure) -> str:
     A member that does not serve may leave once the others have ever joined. A member that was never placed holds no
     data, and may leave before its replacement exists; so may one that has lost all that it had.
     """
-    if departure.workload.uid not in departure.served or has_nothing(departure) or is_first(departure):
+    if departure.workload.uid not in departure.served or has_nothing(departure) or no_database_yet(departure):
         return ""
     spared = part(departure.spec, "update").get("surge") == "Preferred"
     mine = [p for p in items(departure.spec, "pools") if p["name"] == departure.pool]
@@ -147,7 +147,7 @@ def has_nothing(departure: Departure) -> bool:
     return claim is None and not placed and not known
 
 
-def is_first(departure: Departure) -> bool:
+def no_database_yet(departure: Departure) -> bool:
     """Return whether FoundationDB has no database yet: processes are ready as soon as they listen, and none serves."""
     ensembles = departure.world.foundationdb.databases.values()
     created = any(each.cluster is not None and each.cluster.state.configuration for each in ensembles)

@@ -84,8 +84,8 @@ def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str], serves:
     there = frozenset(worker.locality["instance_id"] for worker in live.values())
     state = ensemble.cluster.state
     stores = {*state.servers, *(store for epoch in state.epochs for store in epoch.logs)}
-    coordinators = frozenset(host.partition(".")[0].removesuffix("-0") for host in ensemble.cluster.state.coordinators)
-    tolerance = bearable(ensemble.cluster.state, live, {worker.store for worker in live.values()})
+    coordinators = frozenset(host.partition(".")[0].removesuffix("-0") for host in state.coordinators)
+    tolerance = bearable(state, live, {worker.store for worker in live.values()})
     return DatabaseKnowledge(
         at=at,
         version=0,

@@ -135,7 +135,7 @@ def hold_back(
     facts: Facts, staying: list[Member], departures: Departures, scaling: Scale
 ) -> tuple[list[Member], StepResult]:
     """Return the intents and waits of members that may not leave now."""
-    running = [m for m in staying if m.alive or m.orphaned]
+    running = [m for m in staying if m.unreleased]
     new = [m for m in running if not database_knows_departure(facts, m)]
     starting = bool(departures.awaited) and not departures.stuck
     early = [m for m in new if starting and m.name != departures.room]
@@ -159,7 +159,7 @@ def is_needed(facts: Facts, member: Member, departures: Departures) -> bool:
     The disaster this prevents: a user deletes the StatefulSet of a leaving member, but not its pod, and this pod is
     deleted while another member is down, or before its successor has joined.
     """
-    early = (member.alive or member.orphaned) and member.name not in departures.end
+    early = member.unreleased and member.name not in departures.end
     return early or (member.orphaned and member.name in facts.up and bool(facts.down - {member.name}))
 
 

@@ -30,15 +30,15 @@ PACED = "RemovalPaced"
 
 def limit_releases(facts: Facts, part: StepResult) -> StepResult:
     """Return the steps of leaving members, with at most one release that is paced, and none before its time."""
-    ends = (a for a in part.actions if isinstance(a, ENDS))
-    going = [a for a in ends if needs_recovery(facts, facts.members[a.member])]
-    paced = [action for action in going if pause_before(facts, action) or proved_by_addresses(facts, action)]
-    starts = {action.member: max(((facts.now, ""), *obstacles(facts, action))) for action in paced}
-    ready = [a for a in paced if starts[a.member][0] <= facts.now and pause_before(facts, a)]
+    ends = (a.member for a in part.actions if isinstance(a, ENDS))
+    going = [name for name in ends if needs_recovery(facts, facts.members[name])]
+    paced = [n for n in going if pause_before(facts, n) or proved_by_addresses(facts, n)]
+    starts = {name: max(((facts.now, ""), *obstacles(facts, name))) for name in paced}
+    ready = [name for name in paced if starts[name][0] <= facts.now and pause_before(facts, name)]
     later = {name: why for name, (start, why) in starts.items() if start > facts.now}
-    for action in ready[1:]:
-        start = rfc3339(facts.now + pause_before(facts, action))
-        later[action.member] = f"{ready[0].member} leaves first, and the next one leaves no earlier than {start}"
+    for name in ready[1:]:
+        start = rfc3339(facts.now + pause_before(facts, name))
+        later[name] = f"{ready[0]} leaves first, and the next one leaves no earlier than {start}"
     actions: tuple[Action, ...] = tuple(a for a in part.actions if not (isinstance(a, ENDS) and a.member in later))
     waits = [StepResult(waits=(Wait(n, PACED, f"{n} leaves later: {why}"),)) for n, why in later.items()]
     intents = [
@@ -48,44 +48,49 @@ def limit_releases(facts: Facts, part: StepResult) -> StepResult:
     return merge(msgspec.structs.replace(part, actions=actions), *intents, *waits)
 
 
-def pause_before(facts: Facts, action: Release | DeletePod) -> float:
+def pause_before(facts: Facts, name: str) -> float:
     """Return the seconds between the last release and this one.
 
     The disaster this prevents: all storage members of FoundationDB are replaced without draining; within the minute in
     which it does not count the first ones, it bears a failure more each time, and all are deleted with all data.
     """
-    return max(facts.obs.desired.wait_between_removals, COUNTED if relies_on_count(facts, action) else 0.0)
+    return max(facts.obs.desired.wait_between_removals, COUNTED if relies_on_count(facts, name) else 0.0)
 
 
-def relies_on_count(facts: Facts, action: Release | DeletePod) -> bool:
+def relies_on_count(facts: Facts, name: str) -> bool:
     """Return whether a member leaves only because the database reports that it bears one more failure."""
-    counts, policy = facts.database is not None and facts.database.tolerance is not None, facts.obs.desired.replacement
-    return counts and action.member in policy.undrained - policy.accepted
+    policy = facts.obs.desired.replacement
+    return counts_losses(facts) and name in policy.undrained - policy.accepted
 
 
-def proved_by_addresses(facts: Facts, action: Release | DeletePod) -> bool:
+def proved_by_addresses(facts: Facts, name: str) -> bool:
     """Return whether a drained member was proved empty by addresses, because its processes are not all there.
 
     The disaster this prevents: a user scales its StatefulSet to zero twice, and the operator misses the pod in between.
     The database knows of no data at the address of the first pod, because the data moved with the member to that of the
     second one. It counts what it misses a moment later.
     """
-    counts, policy = facts.database is not None and facts.database.tolerance is not None, facts.obs.desired.replacement
-    return counts and action.member not in policy.undrained | policy.accepted and not facts.joined(action.member)
+    policy = facts.obs.desired.replacement
+    return counts_losses(facts) and name not in policy.undrained | policy.accepted and not facts.joined(name)
 
 
-def obstacles(facts: Facts, action: Release | DeletePod) -> Iterator[tuple[float, str]]:
+def counts_losses(facts: Facts) -> bool:
+    """Return whether the database reports no places of copies, but how many more failures it bears."""
+    return facts.database is not None and facts.database.tolerance is not None
+
+
+def obstacles(facts: Facts, name: str) -> Iterator[tuple[float, str]]:
     """Yield the times before which a member may not go, in seconds since the epoch, each with the reason."""
-    last, pause = last_removal(facts), pause_before(facts, action)
+    last, pause = last_removal(facts), pause_before(facts, name)
     if last is not None:
         start = rfc3339(last + pause)
         yield last + pause, f"another member left at {rfc3339(last)}, and the next one leaves no earlier than {start}"
-    if relies_on_count(facts, action):
+    if relies_on_count(facts, name):
         yield from uncounted(facts, losses(facts))
-        yield from just_allowed(facts, action.member)
-    elif proved_by_addresses(facts, action):
-        yield from uncounted(facts, absences(facts, [action.member]))
-        yield from just_allowed(facts, action.member)
+        yield from just_allowed(facts, name)
+    elif proved_by_addresses(facts, name):
+        yield from uncounted(facts, absences(facts, [name]))
+        yield from just_allowed(facts, name)
 
 
 def just_allowed(facts: Facts, name: str) -> Iterator[tuple[float, str]]:
@@ -168,7 +173,7 @@ def has_lost_data(facts: Facts, member: Member) -> bool:
 
 def is_recent_release(facts: Facts, member: Member) -> bool:
     """Return whether the member was released, counts for the wait, and still has objects."""
-    return member.present and not (member.alive or member.orphaned) and needs_recovery(facts, member)
+    return member.present and not member.unreleased and needs_recovery(facts, member)
 
 
 def needs_recovery(facts: Facts, member: Member) -> bool:

@@ -61,7 +61,7 @@ class Departures(Struct, frozen=True):
 
 def departures(facts: Facts, scaling: Scale) -> Departures:
     """Return which of the members that leave may do so now."""
-    leaving = [m for name in scaling.leaving if (m := facts.members[name]).alive or m.orphaned]
+    leaving = [m for name in scaling.leaving if (m := facts.members[name]).unreleased]
     strangers = frozenset(m.name for m in leaving if not has_joined(facts, m))
     leaving = leaving_order(facts, [m for m in leaving if m.name not in strangers])
     serving = facts.up | facts.obs.stopped

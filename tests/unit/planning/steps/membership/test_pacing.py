@@ -299,6 +299,17 @@ def test_a_drained_member_without_processes_waits_for_its_own_loss_only(
     assert bool(part.actions) == leaves
 
 
+@pytest.mark.parametrize(("last", "leaves"), [(None, True), (NOW - 5.0, True), (NOW - 4.0, False)])
+def test_the_pod_of_a_deleted_stateful_set_ends_with_the_same_pause(last: float | None, *, leaves: bool) -> None:
+    """While the pod runs, its member has not left: it would postpone its own end in every round."""
+    seen = beside_loss(known={"last_removal": last}, undrained=False).obs
+    seen = replace(seen, members=tuple(replace(m, workload=None) if m.name == "hot-2" else m for m in seen.members))
+    ends = a.DeletePod(why="x", member="hot-2", pod=Ref("hot-2-0", "u", "1"))
+    part = limit_releases(derive(seen, NOW), StepResult(actions=(ends,)))
+    assert part.actions == ((ends,) if leaves else ())
+    assert [wait.reason for wait in part.waits] == ([] if leaves else ["RemovalPaced"])
+
+
 def test_a_drained_member_does_not_wait_for_what_one_without_draining_waits_for() -> None:
     seen = beside_loss(known={"away": {"hot-0": NOW}}).obs
     drained = a.Release(why="x", member="hot-1", workload=Ref("hot-1", "u", "1"))
